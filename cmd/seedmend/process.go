@@ -1,0 +1,173 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.temporal.io/sdk/client"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/seedmend/seedmend/api"
+	"github.com/seedmend/seedmend/k8s"
+	"github.com/seedmend/seedmend/k8s/v1alpha1"
+	"github.com/seedmend/seedmend/starter"
+	"github.com/seedmend/seedmend/worker"
+)
+
+// process is one run of run, worker or watch.
+type process struct {
+	service *service
+	kube    *k8s.Client
+	metrics *worker.Metrics
+	health  *worker.Health
+	log     *slog.Logger
+
+	temporal atomic.Bool
+	watcher  atomic.Pointer[starter.Watcher]
+}
+
+var (
+	errTemporal = errors.New("Temporal or its namespace is not there yet")
+	errCaches   = errors.New("the caches are not synced yet")
+)
+
+func (p *process) run(ctx context.Context, works, watches bool) error {
+	watch := k8s.NewWatch(p.kube, k8s.WatchOptions{
+		ProvidersOnly:   !watches,
+		MySQLNamespaces: p.service.providerNamespaces,
+		Log:             p.log,
+		OnRequest: func(obj *v1alpha1.DatabaseRequest, initial bool) {
+			if w := p.watcher.Load(); w != nil {
+				w.OnRequest(k8s.Snapshot(obj), k8s.Terminal(obj), initial)
+			}
+		},
+		OnDelete: func(obj *v1alpha1.DatabaseRequest) {
+			if w := p.watcher.Load(); w != nil {
+				w.OnDelete(k8s.Snapshot(obj))
+			}
+		},
+	})
+	p.health.Part("temporal", flag(p.temporal.Load, errTemporal))
+	p.health.Part("kubernetes", flag(watch.Synced, errCaches))
+
+	parts, ctx := errgroup.WithContext(ctx)
+	parts.Go(func() error { watch.Run(ctx); return nil })
+	parts.Go(func() error { return p.serve(ctx, watch, works, watches) })
+	if err := parts.Wait(); err != nil && !errors.Is(err, context.Canceled) {
+		return err
+	}
+	p.log.Info("stopped")
+	return nil
+}
+
+func flag(set func() bool, unset error) func() error {
+	return func() error {
+		if set() {
+			return nil
+		}
+		return unset
+	}
+}
+
+// serve connects and then works, watches, or both on one client, so that
+// workflows start eagerly in this very process.
+func (p *process) serve(ctx context.Context, watch *k8s.Watch, works, watches bool) error {
+	options, err := worker.ClientOptions(p.log, p.metrics)
+	if err != nil {
+		return err
+	}
+	c, err := worker.Connect(ctx, options, p.log)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	if !synced(ctx, watch) {
+		return ctx.Err()
+	}
+	var searchable bool
+	if watches {
+		searchable = worker.EnsureSearchAttributes(ctx, c, options.Namespace, p.log)
+	}
+	if works {
+		stop, err := p.work(ctx, c, watch)
+		if err != nil {
+			return err
+		}
+		defer stop()
+	}
+	p.temporal.Store(true)
+	p.log.Info("running", "version", version, "temporal", options.HostPort, "namespace", options.Namespace, "worker", works, "watcher", watches)
+	if !watches {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	return p.watch(ctx, c, watch, searchable)
+}
+
+func (p *process) work(ctx context.Context, c client.Client, watch *k8s.Watch) (stop func(), err error) {
+	events := k8s.NewEvents(p.kube)
+	seeder, engine := newSeeder(p.kube, watch, events, p.service, p.log)
+	w := worker.New(c, seeder, p.metrics)
+	if err := w.Start(); err != nil {
+		return nil, err
+	}
+	return func() {
+		w.Stop() // stops polling at once, and lets running activities end
+		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		defer cancel()
+		events.Shutdown(closing)
+		_ = engine.Close()
+	}, nil
+}
+
+func (p *process) watch(ctx context.Context, c client.Client, watch *k8s.Watch, searchable bool) error {
+	watcher := starter.NewWatcher(requests{watch}, &starter.Starter{Client: c, Tuning: p.service.tuning, SearchAttributes: searchable}, p.log)
+	p.watcher.Store(watcher)
+	err := p.metrics.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "seedmend_requests_to_start",
+		Help: "Requests whose workflow has yet to be started or signalled by this watcher.",
+	}, func() float64 { return float64(watcher.Depth()) }))
+	if err != nil {
+		return err
+	}
+	if !p.service.leaderElection {
+		watcher.Lead(ctx)
+		return ctx.Err()
+	}
+	namespace := p.service.leaderNamespace
+	if namespace == "" {
+		namespace = podNamespace()
+	}
+	return starter.Election{Client: p.kube.Kube, Namespace: namespace, Identity: identity(), Log: p.log}.Run(ctx, watcher.Lead)
+}
+
+// synced waits for the caches, however long a CRD takes to appear.
+func synced(ctx context.Context, watch *k8s.Watch) bool {
+	ticker := time.NewTicker(100 * time.Millisecond)
+	defer ticker.Stop()
+	for !watch.Synced() {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-ticker.C:
+		}
+	}
+	return true
+}
+
+// requests is the watcher's view of the cache.
+type requests struct{ *k8s.Watch }
+
+// Requests names all requests.
+func (r requests) Requests() []api.SecretRef {
+	objs := r.Watch.Requests()
+	refs := make([]api.SecretRef, len(objs))
+	for i, o := range objs {
+		refs[i] = api.SecretRef{Namespace: o.Namespace, Name: o.Name}
+	}
+	return refs
+}

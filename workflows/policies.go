@@ -1,0 +1,59 @@
+package workflows
+
+import (
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/seedmend/seedmend/api"
+)
+
+// A step is first tried inside the workflow task. These bounds keep a step that
+// is not quick from holding the task (10 s by default) for long: two tries, a
+// quarter of a second apart, cover a dropped connection.
+const (
+	quickTimeout = 8 * time.Second
+	quickTotal   = 12 * time.Second
+)
+
+func quick() *temporal.RetryPolicy {
+	return &temporal.RetryPolicy{
+		InitialInterval:        250 * time.Millisecond,
+		MaximumAttempts:        2,
+		NonRetryableErrorTypes: neverRetried(),
+	}
+}
+
+// patientTimeout bounds one try of a regular activity: a creation waits up to
+// 10 s for its lock and 10 s for each statement.
+const patientTimeout = time.Minute
+
+// patient is for a step that failed softly. One second at first, since most
+// interruptions are a restart; a minute at most, so that a server that comes
+// back is noticed within a minute and 10 000 waiting requests make 170 tries a
+// second at worst. The deadline is the activity's schedule-to-close timeout.
+func patient() *temporal.RetryPolicy {
+	return &temporal.RetryPolicy{
+		InitialInterval:        time.Second,
+		BackoffCoefficient:     2,
+		MaximumInterval:        time.Minute,
+		NonRetryableErrorTypes: neverRetried(),
+	}
+}
+
+// neverRetried are the hard failures, and SeedChanged, which the workflow
+// answers by starting over.
+func neverRetried() []string {
+	return append(api.HardReasons(), string(api.SeedChanged))
+}
+
+// seedPauses are the pauses between looks for a seed Secret that does not exist
+// yet: short at first, since it is usually applied in the same breath as the
+// request. The last one repeats.
+var seedPauses = []time.Duration{500 * time.Millisecond, time.Second, 2 * time.Second, 4 * time.Second, 5 * time.Second}
+
+// mostPasses bounds the passes of one run before it continues as new.
+const mostPasses = 20
+
+// mostRestarts bounds how often one pass starts over because its seed changed.
+const mostRestarts = 5
