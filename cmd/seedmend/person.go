@@ -106,4 +106,5 @@ func printJSON(w io.Writer, v any) error {
 	encoder.SetIndent("", "  ")
 	return encoder.Encode(v)
 }
+
 var discard = slog.New(slog.DiscardHandler)

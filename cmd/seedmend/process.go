@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.temporal.io/sdk/client"
 	"golang.org/x/sync/errgroup"
+	"k8s.io/klog/v2"
 
 	"github.com/seedmend/seedmend/api"
 	"github.com/seedmend/seedmend/k8s"
@@ -36,6 +37,7 @@ var (
 )
 
 func (p *process) run(ctx context.Context, works, watches bool) error {
+	klog.SetSlogLogger(p.log) // leader election speaks through klog
 	watch := k8s.NewWatch(p.kube, k8s.WatchOptions{
 		ProvidersOnly:   !watches,
 		MySQLNamespaces: p.service.providerNamespaces,

@@ -4,6 +4,7 @@
 package stage
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -39,8 +40,11 @@ type Stage struct {
 	Client   *k8s.Client
 	// Workflows is a client of Temporal.
 	Workflows client.Client
-	binary    string
-	user      string // the identity that seedmend runs as
+	// TemporalNamespace is the one that seedmend uses; default "default".
+	TemporalNamespace string
+
+	binary string
+	user   string // the identity that seedmend runs as
 }
 
 // Up starts everything in parallel.
@@ -113,7 +117,7 @@ func (s *Stage) Close() error {
 func (s *Stage) Environment(kubeconfig string) []string {
 	return append(os.Environ(),
 		"TEMPORAL_ADDRESS="+s.Temporal.Address,
-		"TEMPORAL_NAMESPACE=default",
+		"TEMPORAL_NAMESPACE="+cmp.Or(s.TemporalNamespace, "default"),
 		"KUBECONFIG="+kubeconfig,
 	)
 }

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seedmend/seedmend/tests/story"
+)
+
+func devCommand() *cobra.Command {
+	var o story.Options
+	cmd := &cobra.Command{
+		Use:   "dev",
+		Short: "Start everything on this machine and show what seedmend does",
+		Long: `Start Temporal with its UI, a Kubernetes API and two MariaDB servers on this
+machine, run seedmend on them, and show every verdict that a seed can come to,
+and a crash in the middle of a creation. Then everything stays up to play with,
+until Ctrl-C.
+
+The servers are got by "make deps" in a checkout; what is missing is got now,
+which can take 20 minutes. A port that is taken is replaced by a free one.`,
+		Example: "  seedmend dev\n  seedmend dev --once   # ends by itself; status 0 only if every outcome is right",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			if o.Binary, err = os.Executable(); err != nil {
+				return err
+			}
+			o.Out, o.Terminal = cmd.OutOrStdout(), terminal(os.Stdout)
+			if err := story.Run(cmd.Context(), o); err != nil {
+				return &exitError{exitUsage, err}
+			}
+			return nil
+		},
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&o.Once, "once", false, "end after the story, with status 0 only if every outcome is the right one")
+	flags.IntVar(&o.TemporalPort, "temporal-port", 7233, "port of Temporal, where it is free")
+	flags.IntVar(&o.UIPort, "ui-port", 8233, "port of Temporal's UI, where it is free")
+	flags.StringVar(&o.Dir, "dir", "", "keep data and logs in this directory; default: a temporary one that is removed at the end")
+	return cmd
+}
+
+func terminal(f *os.File) bool {
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0 && os.Getenv("TERM") != "" && os.Getenv("TERM") != "dumb"
+}

@@ -1,0 +1,109 @@
+package k8s
+
+import (
+	"sync/atomic"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/client-go/gentype"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/seedmend/seedmend/k8s/v1alpha1"
+)
+
+// UserAgent names seedmend in the API server's audit log.
+const UserAgent = "seedmend"
+
+// Requests a second and burst, where the configuration given to New says
+// nothing: the API server's own fairness is the better judge.
+const (
+	defaultQPS   = 200
+	defaultBurst = 400
+)
+
+// Client talks to one cluster.
+type Client struct {
+	// Kube serves the built-in kinds.
+	Kube kubernetes.Interface
+
+	crd rest.Interface
+	// known finds a request in the informer of this process, where there is one.
+	known      atomic.Pointer[func(namespace, name string) *v1alpha1.DatabaseRequest]
+	clusterUID atomic.Pointer[string]
+}
+
+// Clients of seedmend's kinds.
+type (
+	DatabaseRequests            = *gentype.ClientWithList[*v1alpha1.DatabaseRequest, *v1alpha1.DatabaseRequestList]
+	RelationalDatabaseProviders = *gentype.ClientWithList[*v1alpha1.RelationalDatabaseProvider, *v1alpha1.RelationalDatabaseProviderList]
+	DatabaseMySQLProviders      = *gentype.ClientWithList[*v1alpha1.DatabaseMySQLProvider, *v1alpha1.DatabaseMySQLProviderList]
+)
+
+var (
+	scheme         = runtime.NewScheme()
+	codecs         = serializer.NewCodecFactory(scheme)
+	parameterCodec = runtime.NewParameterCodec(scheme)
+)
+
+func init() {
+	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"}) // for Status
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		panic(err)
+	}
+}
+
+// New makes a client. It dials nothing. cfg is left as it is.
+func New(cfg *rest.Config) (*Client, error) {
+	cfg = rest.CopyConfig(cfg)
+	cfg.UserAgent = UserAgent
+	if cfg.QPS == 0 {
+		cfg.QPS = defaultQPS
+	}
+	if cfg.Burst == 0 {
+		cfg.Burst = defaultBurst
+	}
+	if cfg.WarningHandler == nil && cfg.WarningHandlerWithContext == nil {
+		cfg.WarningHandler = rest.NoWarnings{} // nobody but the author of a manifest can act on them
+	}
+	transport, err := rest.HTTPClientFor(cfg)
+	if err != nil {
+		return nil, err
+	}
+	kube, err := kubernetes.NewForConfigAndClient(cfg, transport)
+	if err != nil {
+		return nil, err
+	}
+	crdConfig := rest.CopyConfig(cfg)
+	crdConfig.GroupVersion = &v1alpha1.GroupVersion
+	crdConfig.APIPath = "/apis"
+	crdConfig.NegotiatedSerializer = codecs.WithoutConversion()
+	crd, err := rest.RESTClientForConfigAndClient(crdConfig, transport)
+	if err != nil {
+		return nil, err
+	}
+	return &Client{Kube: kube, crd: crd}, nil
+}
+
+// DatabaseRequests of one namespace, or of all for "".
+func (c *Client) DatabaseRequests(namespace string) DatabaseRequests {
+	return gentype.NewClientWithList(v1alpha1.ResourceDatabaseRequests, c.crd, parameterCodec, namespace,
+		func() *v1alpha1.DatabaseRequest { return &v1alpha1.DatabaseRequest{} },
+		func() *v1alpha1.DatabaseRequestList { return &v1alpha1.DatabaseRequestList{} })
+}
+
+// RelationalDatabaseProviders of the cluster.
+func (c *Client) RelationalDatabaseProviders() RelationalDatabaseProviders {
+	return gentype.NewClientWithList(v1alpha1.ResourceRelationalDatabaseProviders, c.crd, parameterCodec, "",
+		func() *v1alpha1.RelationalDatabaseProvider { return &v1alpha1.RelationalDatabaseProvider{} },
+		func() *v1alpha1.RelationalDatabaseProviderList { return &v1alpha1.RelationalDatabaseProviderList{} })
+}
+
+// DatabaseMySQLProviders of one namespace, or of all for "".
+func (c *Client) DatabaseMySQLProviders(namespace string) DatabaseMySQLProviders {
+	return gentype.NewClientWithList(v1alpha1.ResourceDatabaseMySQLProviders, c.crd, parameterCodec, namespace,
+		func() *v1alpha1.DatabaseMySQLProvider { return &v1alpha1.DatabaseMySQLProvider{} },
+		func() *v1alpha1.DatabaseMySQLProviderList { return &v1alpha1.DatabaseMySQLProviderList{} })
+}
