@@ -68,13 +68,17 @@ func (s *Seeder) admit(ctx context.Context, req api.Request, adm api.Admission) 
 			return adm, err
 		}
 	}
+	observed, err := s.observed(ctx, req, secret == nil && complete(outputs.Held))
+	if err != nil {
+		return adm, err
+	}
 	var target api.Target
 	var seed database.Seed
 	switch {
 	case secret != nil:
 		target, seed, err = s.fromSeed(ctx, req, secret)
-	case complete(outputs.Held) && req.Observed != nil:
-		target, seed, err = s.fromOutput(ctx, req, outputs)
+	case observed != nil:
+		target, seed, err = s.fromOutput(ctx, req, outputs, *observed)
 	case req.Seed == nil:
 		err = api.Failf(api.SeedRequired, "spec.seed is not set")
 	default:
@@ -127,17 +131,34 @@ func (s *Seeder) fromSeed(ctx context.Context, req api.Request, secret *corev1.S
 	}, parsed.Seed, nil
 }
 
+// observed is the connection that the status names, where the request is to be
+// served from its own Secret. A run that is repeated after its last step was
+// started before the status said so, hence the look at the live object.
+func (s *Seeder) observed(ctx context.Context, req api.Request, wanted bool) (*api.ConnectionRef, error) {
+	if !wanted {
+		return nil, nil
+	}
+	if req.Observed != nil {
+		return req.Observed, nil
+	}
+	live, _, err := s.Cluster.Request(ctx, req.Namespace, req.Name)
+	if err == nil && live.UID == req.UID {
+		return live.Observed, nil
+	}
+	return nil, notGone(err)
+}
+
 // fromOutput serves a request whose seed has been used up: our own Secret says
 // what the tenant has, and the status says on which server.
-func (s *Seeder) fromOutput(ctx context.Context, req api.Request, outputs k8s.Outputs) (api.Target, database.Seed, error) {
-	connection, ok := s.Providers.ByReference(*req.Observed)
+func (s *Seeder) fromOutput(ctx context.Context, req api.Request, outputs k8s.Outputs, ref api.ConnectionRef) (api.Target, database.Seed, error) {
+	connection, ok := s.Providers.ByReference(ref)
 	if !ok {
 		live, err := s.LiveProviders(ctx)
 		if err != nil {
 			return api.Target{}, database.Seed{}, err
 		}
-		if connection, ok = live.ByReference(*req.Observed); !ok {
-			return api.Target{}, database.Seed{}, api.Failf(api.ProviderNotMatched, "provider %s has no enabled connection %s any more", req.Observed.Provider, req.Observed.Connection)
+		if connection, ok = live.ByReference(ref); !ok {
+			return api.Target{}, database.Seed{}, api.Failf(api.ProviderNotMatched, "provider %s has no enabled connection %s any more", ref.Provider, ref.Connection)
 		}
 	}
 	c := outputs.Held

@@ -99,6 +99,25 @@ func TestAUsedUpSeedIsReplacedByTheOutputSecret(t *testing.T) {
 	assert.Equal(t, "d", adm.Target.Database)
 }
 
+// A workflow task that is lost after the last step runs every step again, with
+// a request that knows nothing of the status written meanwhile.
+func TestARunRepeatedAfterItsLastStepFindsItsConnectionInTheLiveStatus(t *testing.T) {
+	w := newWorld()
+	delete(w.secrets, "shop/seed")
+	w.held = k8s.OutputSecret{Username: "u", Password: "p", Database: "d"}
+	w.live = request
+	w.live.Observed = &connection.ConnectionRef
+	adm, err := run[api.Admission](t, w.seeder().Admit, api.AdmitInput{Request: request})
+	require.NoError(t, err)
+	assert.False(t, adm.SeedPending)
+	assert.True(t, adm.Target.Source.Output)
+
+	w.live.UID = "another"
+	adm, err = run[api.Admission](t, w.seeder().Admit, api.AdmitInput{Request: request})
+	require.NoError(t, err)
+	assert.True(t, adm.SeedPending)
+}
+
 func TestARecheckEndsWhereNothingIsLeftToDo(t *testing.T) {
 	for name, change := range map[string]func(*world){
 		"settled": func(w *world) { w.live, w.terminal = request, true },

@@ -4,26 +4,29 @@ package e2e
 
 import (
 	"context"
+	"errors"
+	"flag"
 	"fmt"
-	"log/slog"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/seedmend/seedmend/tests/lab"
 	"github.com/seedmend/seedmend/tests/stage"
+	"github.com/seedmend/seedmend/tests/stage/leak"
 )
 
-// shared is the stage that most tests play on, each in a namespace of its own.
-var shared *stage.Stage
+// shared is the ground that most tests play on, each with names of its own.
+var shared *ground
 
-// running is the seedmend that serves the shared stage.
-var running *stage.Process
+// vault makes every password of the run, so that the search for leaks knows all.
+var vault = leak.NewVault()
 
-// binary is seedmend, built with the race detector.
-var binary string
+var (
+	program string // seedmend, built with the race detector
+	scratch string // a directory for the length of the run
+)
 
 func TestMain(m *testing.M) {
 	code, err := run(m)
@@ -34,55 +37,39 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-func run(m *testing.M) (int, error) {
+func run(m *testing.M) (code int, err error) {
+	// Most tests wait for others; the number of cores is no measure for that.
+	if err := flag.Set("test.parallel", "12"); err != nil {
+		return 1, err
+	}
+	flag.Parse()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
-	dir, err := os.MkdirTemp("", "seedmend-e2e-")
-	if err != nil {
+	if scratch, err = os.MkdirTemp("", "seedmend-e2e-"); err != nil {
 		return 1, err
 	}
-	defer os.RemoveAll(dir)
-	if binary, err = build(ctx, dir); err != nil {
+	defer os.RemoveAll(scratch)
+	program = filepath.Join(scratch, "seedmend")
+	if err := stage.Build(ctx, program, raceEnabled); err != nil {
 		return 1, err
 	}
-	shared, err = stage.Up(ctx, stage.Options{
-		Lab:      lab.Options{Log: slog.New(slog.NewTextHandler(os.Stderr, nil))},
-		Binary:   binary,
-		Servers:  map[string]lab.MariaDBOptions{"one": {}, "two": {}, "tls": {TLS: true, RequireTLS: true}},
-		Temporal: lab.TemporalOptions{DBFile: true},
+	shared, err = newGround(ctx, "shared", map[string]lab.MariaDBOptions{
+		"one": {}, // the decision table's, for itself
+		"two": {}, // the field cases'
+		"tls": {TLS: true, RequireTLS: true},
+		"odd": {Args: []string{"--max-connect-errors=1"}},
 	})
 	if err != nil {
 		return 1, err
 	}
-	defer shared.Close()
-	if err := shared.Provider(ctx, "development", "development", shared.Servers["one"], shared.Servers["two"]); err != nil {
-		return 1, err
+	if err = furnish(ctx, shared); err == nil {
+		err = shared.run(ctx, "--leader-election-namespace=seedmend")
 	}
-	if err := shared.Provider(ctx, "encrypted", "encrypted", shared.Servers["tls"]); err != nil {
-		return 1, err
+	if err == nil {
+		code = m.Run()
 	}
-	if running, err = shared.Seedmend("run", "--leader-election-namespace=seedmend"); err != nil {
-		return 1, err
+	if code != 0 && shared.process != nil {
+		fmt.Fprintln(os.Stderr, "seedmend's log:\n"+shared.process.Log())
 	}
-	if err := running.Ready(ctx); err != nil {
-		return 1, err
-	}
-	code := m.Run()
-	if code != 0 {
-		fmt.Fprintln(os.Stderr, "seedmend's log:\n"+running.Log())
-	}
-	return code, running.Stop()
-}
-
-func build(ctx context.Context, dir string) (string, error) {
-	path := filepath.Join(dir, "seedmend")
-	args := []string{"build", "-o", path}
-	if raceEnabled {
-		args = append(args, "-race")
-	}
-	out, err := exec.CommandContext(ctx, "go", append(args, "github.com/seedmend/seedmend/cmd/seedmend")...).CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("build seedmend: %w\n%s", err, out)
-	}
-	return path, nil
+	return code, errors.Join(err, closeCalm(context.Background()), shared.close(context.Background()))
 }

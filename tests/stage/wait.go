@@ -15,7 +15,7 @@ func Stop(err error) error { return stop{err} }
 
 // Eventually calls check until it returns nil; the last error when ctx ends.
 func Eventually(ctx context.Context, check func() error) error {
-	ticker := time.NewTicker(50 * time.Millisecond)
+	ticker := time.NewTicker(20 * time.Millisecond)
 	defer ticker.Stop()
 	for {
 		err := check()
