@@ -30,14 +30,14 @@ func quick() *temporal.RetryPolicy {
 const patientTimeout = time.Minute
 
 // patient is for a step that failed softly. One second at first, since most
-// interruptions are a restart; a minute at most, so that a server that comes
-// back is noticed within a minute and 10 000 waiting requests make 170 tries a
-// second at worst. The deadline is the activity's schedule-to-close timeout.
+// interruptions are a restart; half a minute at most, so that a server that comes
+// back is noticed soon and 10 000 waiting requests make 330 tries a second at
+// worst. The deadline is the activity's schedule-to-close timeout.
 func patient() *temporal.RetryPolicy {
 	return &temporal.RetryPolicy{
 		InitialInterval:        time.Second,
 		BackoffCoefficient:     2,
-		MaximumInterval:        time.Minute,
+		MaximumInterval:        30 * time.Second,
 		NonRetryableErrorTypes: neverRetried(),
 	}
 }
