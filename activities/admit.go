@@ -88,6 +88,9 @@ func (s *Seeder) admit(ctx context.Context, req api.Request, adm api.Admission) 
 	if err != nil {
 		return adm, err
 	}
+	if _, err := k8s.ServiceStyle(target.Connection.Host); err != nil {
+		return adm, err
+	}
 	if err := engine.CheckNames(seed, target.Connection.AdminUser); err != nil {
 		return adm, err
 	}

@@ -18,6 +18,7 @@ const (
 	ProviderCredentialsRejected Reason = "ProviderCredentialsRejected"
 	ProviderPrivilegeMissing    Reason = "ProviderPrivilegeMissing"
 	ProviderUnreachable         Reason = "ProviderUnreachable"
+	ProviderHostUnusable        Reason = "ProviderHostUnusable"
 	HostBlocked                 Reason = "HostBlocked"
 	NameReserved                Reason = "NameReserved"
 	NameInvalid                 Reason = "NameInvalid"
@@ -32,6 +33,7 @@ const (
 	AuthPluginUnsupported       Reason = "AuthPluginUnsupported"
 	DatabaseClaimed             Reason = "DatabaseClaimed"
 	ProofFailed                 Reason = "ProofFailed"
+	StatementRejected           Reason = "StatementRejected"
 )
 
 // Soft reasons: tried again, with a growing pause, up to the deadline.
@@ -77,6 +79,7 @@ var table = []Entry{
 	{SeedInvalid, true, "The seed Secret lacks a key or holds a value that cannot be used.", "Correct the key named in the message, then retry the request."},
 	{ProviderNotMatched, true, "No enabled connection of a provider has the type, selector, hostname and port of the seed.", "Correct the selector or the seed's hostname and port, or add the connection to a provider; then retry. The seed's host was not contacted."},
 	{ProviderAmbiguous, true, "More than one enabled connection matches the seed.", "Make sure that one connection alone names this hostname and port for this selector, then retry."},
+	{ProviderHostUnusable, true, "The matched connection's host is one that no Service can lead to.", "Give the provider's connection a DNS name, or an address that pods can reach; then retry."},
 	{ProviderCredentialsRejected, true, "The server refuses the provider's own admin user, or its password Secret is missing.", "Correct the provider's username or its password Secret, then retry."},
 	{ProviderPrivilegeMissing, true, "The provider's admin user lacks a privilege.", "Grant the privilege named in the message to the provider's admin user, then retry; what was half-made is finished by the retry."},
 	{ProviderUnreachable, true, "The deadline for retries passed.", "Look at the cause in the message, mend it, then retry."},
@@ -94,6 +97,7 @@ var table = []Entry{
 	{AuthPluginUnsupported, true, "The account uses an authentication plugin that seedmend does not speak.", "Give the account a supported plugin (mysql_native_password, caching_sha2_password, sha256_password, client_ed25519), then retry."},
 	{DatabaseClaimed, true, "Another request owns this database.", "Ask the platform's operators who owns it; the workflow's failure names the owner. One database belongs to one request."},
 	{ProofFailed, true, "The credentials that the tenant would get do not work.", "Look at the message: the account was changed while the run was under way, or a grant has no effect. Mend it, then retry."},
+	{StatementRejected, true, "The server does not understand a statement of seedmend's.", "Report this with the server's version: it is a fault of seedmend. Nothing is sent again by itself."},
 
 	{ServerUnreachable, false, "The database server cannot be reached.", "Check the network and the server; seedmend goes on by itself."},
 	{ServerBusy, false, "The database server has no connection to spare, or a lock was not to be had in time.", "Wait; look at the server's load if it lasts."},

@@ -42,15 +42,12 @@ func ServiceStyle(host string) (string, error) {
 	host = NormalHost(host)
 	if ip, ok := parseIP(host); ok {
 		if ip.IsLoopback() || ip.IsLinkLocalUnicast() || ip.IsUnspecified() || ip.IsMulticast() {
-			return "", api.Failf(unusableHost, "The provider's address %s cannot be reached from a pod, and the Kubernetes API takes no such endpoint.", host)
+			return "", api.Failf(api.ProviderHostUnusable, "The provider's address %s cannot be reached from a pod, and the Kubernetes API takes no such endpoint.", host)
 		}
 		return StyleEndpointSlice, nil
 	}
 	if len(validation.IsDNS1123Subdomain(host)) > 0 {
-		return "", api.Failf(unusableHost, "The provider's hostname %q is no DNS name that a Service can lead to.", host)
+		return "", api.Failf(api.ProviderHostUnusable, "The provider's hostname %q is no DNS name that a Service can lead to.", host)
 	}
 	return StyleExternalName, nil
 }
-
-// unusableHost is soft, since the provider can be corrected while we try again.
-const unusableHost = api.ClusterAPIError
