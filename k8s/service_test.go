@@ -103,7 +103,7 @@ func TestHostsThatNoServiceLeadsTo(t *testing.T) {
 	req := k8s.Snapshot(created(t, c, request(namespace(t, c), "nowhere")))
 	for _, host := range []string{"127.0.0.1", "::1", "0.0.0.0", "169.254.1.1", "fe80::1", "fe80::1%eth0", "under_score.example.com", "-x", "", "a b"} {
 		_, err := c.ApplyService(ctxFor(t), req, host, 3306)
-		require.Equal(t, api.ClusterAPIError, failureOf(t, err).Reason, host)
+		require.Equal(t, api.ProviderHostUnusable, failureOf(t, err).Reason, host)
 		require.Contains(t, failureOf(t, err).Message, "provider", host)
 	}
 	_, err := c.Kube.CoreV1().Services(req.Namespace).Get(ctxFor(t), "mariadb", metav1.GetOptions{})

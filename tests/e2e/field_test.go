@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	enums "go.temporal.io/api/enums/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/seedmend/seedmend/api"
@@ -51,7 +52,8 @@ func TestF02AdoptionAltersNothing(t *testing.T) {
 	x.logsIn(t, "INSERT INTO kept VALUES (2, 'new')")
 }
 
-func TestF05TLSAndPlugins(t *testing.T) {
+// Servers that demand TLS, or have none, are in the decision table.
+func TestF05AnotherPlugin(t *testing.T) {
 	t.Parallel()
 	ed25519 := func(id, password string, rest ...string) *tenant {
 		x := shared.tenant(id, "two")
@@ -77,18 +79,6 @@ func TestF05TLSAndPlugins(t *testing.T) {
 	assertAdded(t, union(made[good], good.adopted(t)), good.diff(t, before))
 	assertAdded(t, made[bad], bad.diff(t, before))
 	assertAdded(t, made[alone], alone.diff(t, before))
-
-	// A server that demands TLS, with a certificate that nobody has signed for us.
-	secure := shared.Servers["tls"]
-	before = snapshot(t, secure)
-	adopted, created := shared.tenant("f05-adopted", "tls"), shared.tenant("f05-created", "tls")
-	adopted.selects("encrypted")
-	created.selects("encrypted")
-	adopted.play(t, everything...).assertReady(t, api.ReasonAdopted, api.VerdictAdopt)
-	created.play(t).assertReady(t, api.ReasonCreated, api.VerdictCreate)
-	assertAdded(t, created.created(t), created.diff(t, before))
-	adopted.logsIn(t)
-	created.logsIn(t)
 }
 
 func TestF06TheMoreSpecificHostWins(t *testing.T) {
@@ -430,6 +420,7 @@ func TestF50AHardFailureStaysHardAtEveryLevel(t *testing.T) {
 		}
 		if each.regular {
 			hard++
+			assert.Equal(t, enums.RETRY_STATE_NON_RETRYABLE_FAILURE, each.state)
 			assert.Greater(t, each.attempt, int32(1), "%s was tried again while it failed softly", each.step)
 		}
 	}

@@ -80,6 +80,7 @@ type tries struct {
 	attempt int32
 	regular bool
 	failure *failure.Failure
+	state   enums.RetryState
 }
 
 func (x *tenant) tries(t *testing.T, events []*history.HistoryEvent) (all []tries) {
@@ -93,7 +94,7 @@ func (x *tenant) tries(t *testing.T, events []*history.HistoryEvent) (all []trie
 				Attempt      int32
 			}
 			require.NoError(t, json.Unmarshal(m.GetDetails()["data"].GetPayloads()[0].GetData(), &data))
-			all = append(all, tries{data.ActivityType, data.Attempt, false, m.GetFailure()})
+			all = append(all, tries{data.ActivityType, data.Attempt, false, m.GetFailure(), 0})
 		}
 		if a := e.GetActivityTaskScheduledEventAttributes(); a != nil {
 			scheduled[e.GetEventId()] = a.GetActivityType().GetName()
@@ -102,14 +103,27 @@ func (x *tenant) tries(t *testing.T, events []*history.HistoryEvent) (all []trie
 			started[a.GetScheduledEventId()] = a.GetAttempt()
 		}
 		if a := e.GetActivityTaskFailedEventAttributes(); a != nil {
-			all = append(all, tries{scheduled[a.GetScheduledEventId()], started[a.GetScheduledEventId()], true, a.GetFailure()})
-			assert.Equal(t, enums.RETRY_STATE_NON_RETRYABLE_FAILURE, a.GetRetryState())
+			all = append(all, tries{scheduled[a.GetScheduledEventId()], started[a.GetScheduledEventId()], true, a.GetFailure(), a.GetRetryState()})
 		}
 		if a := e.GetActivityTaskCompletedEventAttributes(); a != nil {
-			all = append(all, tries{scheduled[a.GetScheduledEventId()], started[a.GetScheduledEventId()], true, nil})
+			all = append(all, tries{scheduled[a.GetScheduledEventId()], started[a.GetScheduledEventId()], true, nil, 0})
 		}
 	}
 	return all
+}
+
+// lostTask tells whether a workflow task of the newest run was lost, and with it
+// the word of the local activities that it did: they are done again.
+func (x *tenant) lostTask(t *testing.T) bool {
+	t.Helper()
+	for _, e := range x.events(t) {
+		switch e.GetEventType() {
+		case enums.EVENT_TYPE_WORKFLOW_TASK_TIMED_OUT, enums.EVENT_TYPE_WORKFLOW_TASK_FAILED:
+			return true
+		default:
+		}
+	}
+	return false
 }
 
 // assertHardFailure checks how the run ended: typed and not retryable at its top

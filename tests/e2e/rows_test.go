@@ -99,20 +99,22 @@ func accounts() map[string]row {
 		return row{id: id, server: server, reason: reason}
 	}
 	return map[string]row{
-		"the account is locked":                                   with("locked", api.AccountLocked, append(everything, aLock)...),
-		"the account is locked and the password is wrong":         with("locked-wrong", api.AccountLocked, aDatabase, anotherUser, access, aLock),
-		"the account is locked and the database missing":          with("locked-alone", api.AccountLocked, aUser, aLock),
-		"the password has expired":                                with("expired", api.PasswordExpired, append(everything, anExpiry)...),
-		"the password has expired and the database is missing":    with("expired-alone", api.PasswordExpired, aUser, anExpiry),
-		"the password has expired and the seed's is another":      with("expired-wrong", api.CredentialsRejected, aDatabase, anotherUser, access, anExpiry),
-		"the account demands TLS, which the server has not":       with("demands-tls", api.TLSRequired, append(everything, demandTLS)...),
-		"the account demands a certificate on a server without":   with("demands-x509", api.TLSRequired, append(everything, demandX509)...),
-		"the account demands TLS, and the database is missing":    with("demands-alone", api.TLSRequired, aUser, demandTLS),
-		"the account demands a certificate, over TLS":             {id: "x509", on: "tls", server: append(everything, demandX509), reason: api.TLSRequired, given: func(x *tenant) { x.selects("encrypted") }},
-		"the account demands TLS and gets it":                     {id: "gets-tls", on: "tls", server: append(everything, demandTLS), reason: api.ReasonAdopted, verdict: api.VerdictAdopt, given: func(x *tenant) { x.selects("encrypted") }},
-		"the account is for unix sockets only":                    {id: "socket", server: []string{aDatabase, "CREATE USER {user}@'%' IDENTIFIED VIA unix_socket", access}, reason: api.AuthPluginUnsupported, says: []string{"unix_socket"}},
-		"the account has no password":                             with("no-password", api.PasswordNotSet, aDatabase, "CREATE USER {user}@'%'", access),
-		"the account has no password and the database is missing": with("no-password-alone", api.PasswordNotSet, "CREATE USER {user}@'%'"),
+		"the account is locked":                                                               with("locked", api.AccountLocked, append(everything, aLock)...),
+		"the account is locked and the password is wrong":                                     with("locked-wrong", api.AccountLocked, aDatabase, anotherUser, access, aLock),
+		"the account is locked and the database missing":                                      with("locked-alone", api.AccountLocked, aUser, aLock),
+		"the password has expired":                                                            with("expired", api.PasswordExpired, append(everything, anExpiry)...),
+		"the password has expired and the database is missing":                                with("expired-alone", api.PasswordExpired, aUser, anExpiry),
+		"the password has expired and the seed's is another":                                  with("expired-wrong", api.CredentialsRejected, aDatabase, anotherUser, access, anExpiry),
+		"the account demands TLS, which the server has not":                                   with("demands-tls", api.TLSRequired, append(everything, demandTLS)...),
+		"the account demands a certificate on a server without":                               with("demands-x509", api.TLSRequired, append(everything, demandX509)...),
+		"the account demands TLS, and the database is missing":                                with("demands-alone", api.TLSRequired, aUser, demandTLS),
+		"the account demands a certificate, over TLS":                                         {id: "x509", on: "tls", server: append(everything, demandX509), reason: api.TLSRequired, given: func(x *tenant) { x.selects("encrypted") }},
+		"the account demands TLS and gets it":                                                 {id: "gets-tls", on: "tls", server: append(everything, demandTLS), reason: api.ReasonAdopted, verdict: api.VerdictAdopt, given: func(x *tenant) { x.selects("encrypted") }},
+		"F05: the server demands TLS, and nobody we know has signed its certificate: adopted": {id: "f05-adopted", on: "tls", server: everything, reason: api.ReasonAdopted, verdict: api.VerdictAdopt, given: func(x *tenant) { x.selects("encrypted") }},
+		"F05: the server demands TLS, and nothing exists":                                     {id: "f05-created", on: "tls", reason: api.ReasonCreated, verdict: api.VerdictCreate, given: func(x *tenant) { x.selects("encrypted") }},
+		"the account is for unix sockets only":                                                {id: "socket", server: []string{aDatabase, "CREATE USER {user}@'%' IDENTIFIED VIA unix_socket", access}, reason: api.AuthPluginUnsupported, says: []string{"unix_socket"}},
+		"the account has no password":                                                         with("no-password", api.PasswordNotSet, aDatabase, "CREATE USER {user}@'%'", access),
+		"the account has no password and the database is missing":                             with("no-password-alone", api.PasswordNotSet, "CREATE USER {user}@'%'"),
 	}
 }
 
@@ -279,6 +281,9 @@ func providers(t *testing.T, trap *trap) map[string]row {
 		off.Enabled = new(bool)
 		require.NoError(t, shared.offer(ctx, "trapped", to("trap", trap.port)))
 		require.NoError(t, shared.offer(ctx, "disabled", off, to("trap", trap.port)))
+		unusable := to("loopback", trap.port)
+		unusable.Hostname = "127.0.0.1"
+		require.NoError(t, shared.offer(ctx, "loopback", unusable))
 		require.NoError(t, shared.offer(ctx, "twice", to("a", trap.port), to("b", trap.port)))
 		require.NoError(t, shared.Namespace(ctx, "lagoon"))
 		for _, namespace := range []string{"lagoon", "older-tenant"} {
@@ -306,6 +311,13 @@ func providers(t *testing.T, trap *trap) map[string]row {
 		"a tenant's own DatabaseMySQLProvider":       none("older-own", func(x *tenant) { x.selects("older-older-tenant") }),
 		"a DatabaseMySQLProvider of the platform's":  {id: "older", reason: api.ReasonCreated, verdict: api.VerdictCreate, given: func(x *tenant) { x.selects("older-lagoon") }},
 		"two connections name the host and the port": {id: "twice", reason: api.ProviderAmbiguous, given: func(x *tenant) { x.selects("twice"); x.seed["port"] = strconv.Itoa(trap.port) }, finally: func(t *testing.T, x *tenant) { x.assertOperatorOnly(t, "twice/a, twice/b") }},
+		"the provider's host is one that no pod can reach": {
+			id: "loopback", reason: api.ProviderHostUnusable, says: []string{"127.0.0.1"},
+			given: func(x *tenant) {
+				x.selects("loopback")
+				x.seed["hostname"], x.seed["port"] = "127.0.0.1", strconv.Itoa(trap.port)
+			},
+		},
 		"a reserved name on a server whose turn has not come": {
 			id: "reserved-trap", reason: api.NameReserved,
 			given: func(x *tenant) {

