@@ -17,13 +17,6 @@ import (
 // UserAgent names seedmend in the API server's audit log.
 const UserAgent = "seedmend"
 
-// Requests a second and burst, where the configuration given to New says
-// nothing: the API server's own fairness is the better judge.
-const (
-	defaultQPS   = 200
-	defaultBurst = 400
-)
-
 // Client talks to one cluster.
 type Client struct {
 	// Kube serves the built-in kinds.
@@ -60,10 +53,10 @@ func New(cfg *rest.Config) (*Client, error) {
 	cfg = rest.CopyConfig(cfg)
 	cfg.UserAgent = UserAgent
 	if cfg.QPS == 0 {
-		cfg.QPS = defaultQPS
-	}
-	if cfg.Burst == 0 {
-		cfg.Burst = defaultBurst
+		// The API server shares itself out fairly (API Priority and Fairness, on by
+		// default since Kubernetes 1.20); a limit of our own would only hold up the
+		// drain of a backlog, at eight calls a request.
+		cfg.QPS = -1
 	}
 	if cfg.WarningHandler == nil && cfg.WarningHandlerWithContext == nil {
 		cfg.WarningHandler = rest.NoWarnings{} // nobody but the author of a manifest can act on them
