@@ -55,7 +55,7 @@ func ToTemporal(err error) error {
 		return temporal.NewApplicationError(f.Error(), string(f.Reason), details)
 	}
 	var app *temporal.ApplicationError
-	if errors.As(err, &app) && error(app) != err {
+	if errors.As(err, &app) && error(app) != err { //nolint:errorlint // what is wrapped is not at the top
 		if back, ok := FromTemporal(err); ok {
 			return ToTemporal(back)
 		}
