@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"sync"
 	"time"
 
 	"go.temporal.io/sdk/activity"
-	"go.temporal.io/sdk/temporal"
 
 	"github.com/seedmend/seedmend/api"
 )
@@ -33,7 +31,7 @@ func guard[Out any](ctx context.Context, s *Seeder, req api.Request, do func() (
 	if f.Hard() || f.Reason == api.SeedChanged || info.IsLocalActivity {
 		return out, err
 	}
-	message := retrying(info.Attempt, info.RetryPolicy, f, time.Now())
+	message := retrying(info.Attempt, f, time.Now())
 	if s.quiet.may(req.Key(), time.Now()) {
 		s.Log.Warn("step failed softly", "request", req.Key(), "step", info.ActivityType.Name, "reason", f.Reason, "message", message, "operator", f.Operator)
 	}
@@ -44,17 +42,9 @@ func guard[Out any](ctx context.Context, s *Seeder, req api.Request, do func() (
 	return out, err
 }
 
-func retrying(attempt int32, policy *temporal.RetryPolicy, f *api.Failure, now time.Time) string {
-	message := fmt.Sprintf("attempt %d: %s: %s", attempt, f.Reason, f.Message)
-	if policy == nil {
-		return message
-	}
-	coefficient := math.Max(policy.BackoffCoefficient, 1)
-	wait := time.Duration(float64(policy.InitialInterval) * math.Pow(coefficient, float64(attempt-1)))
-	if policy.MaximumInterval > 0 && (wait > policy.MaximumInterval || wait <= 0) {
-		wait = policy.MaximumInterval
-	}
-	return fmt.Sprintf("%s; next try at %s", message, now.Add(wait).UTC().Format(time.RFC3339))
+func retrying(attempt int32, f *api.Failure, now time.Time) string {
+	next := now.Add(api.Backoff(attempt)).UTC().Format(time.RFC3339)
+	return fmt.Sprintf("attempt %d: %s: %s; next try at %s", attempt, f.Reason, f.Message, next)
 }
 
 // quiet lets one line a request through each interval.

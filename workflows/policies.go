@@ -29,15 +29,13 @@ func quick() *temporal.RetryPolicy {
 // 10 s for its lock and 10 s for each statement.
 const patientTimeout = time.Minute
 
-// patient is for a step that failed softly. One second at first, since most
-// interruptions are a restart; half a minute at most, so that a server that comes
-// back is noticed soon and 10 000 waiting requests make 330 tries a second at
-// worst. The deadline is the activity's schedule-to-close timeout.
+// patient is for a step that failed softly; api has the reasons for its numbers.
+// The deadline is the activity's schedule-to-close timeout.
 func patient() *temporal.RetryPolicy {
 	return &temporal.RetryPolicy{
-		InitialInterval:        time.Second,
-		BackoffCoefficient:     2,
-		MaximumInterval:        30 * time.Second,
+		InitialInterval:        api.PatienceInitial,
+		BackoffCoefficient:     api.PatienceCoefficient,
+		MaximumInterval:        api.PatienceMaximum,
 		NonRetryableErrorTypes: neverRetried(),
 	}
 }
