@@ -10,6 +10,14 @@ import (
 // Decide turns facts into a verdict, or into the failure that they amount to.
 // It is pure: the decision table of the design, row by row.
 func Decide(f api.Facts, owner api.Owner, target api.Target) (api.Verdict, *api.Failure) {
+	verdict, fail := decide(f, owner, target)
+	if fail != nil && f.Hint != "" {
+		fail.Message += "; hint: " + f.Hint
+	}
+	return verdict, fail
+}
+
+func decide(f api.Facts, owner api.Owner, target api.Target) (api.Verdict, *api.Failure) {
 	if fail := unusable(f, target); fail != nil {
 		return "", fail
 	}
@@ -82,9 +90,6 @@ func refused(f api.Facts, fail *api.Failure) *api.Failure {
 			fail.Reason = api.PasswordNotSet
 			fail.Message += "; the account has no password"
 		}
-	}
-	if f.Hint != "" {
-		fail.Message += "; hint: " + f.Hint
 	}
 	return fail
 }

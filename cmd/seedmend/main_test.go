@@ -45,7 +45,7 @@ func TestBadInputIsAUsageErrorThatSaysWhatToDo(t *testing.T) {
 		{[]string{"retry"}, "accepts 1 arg"},
 		{[]string{"retry", "a/b/c"}, "is not NAMESPACE/NAME"},
 		{[]string{"status", "-o", "xml"}, "json or table"},
-		{[]string{"run", "--database-tls=perhaps"}, "disabled, preferred, required"},
+		{[]string{"run", "--database-tls=perhaps"}, "disabled, preferred"},
 		{[]string{"run", "--log-level=loud"}, "debug, info, warn"},
 		{[]string{"run", "--deadline=-1s"}, "cannot be negative"},
 		{[]string{"conquer"}, "unknown command"},

@@ -104,10 +104,8 @@ func (s *service) addWatcher(flags *pflag.FlagSet) {
 }
 
 func (s *service) check() error {
-	switch mysql.TLSPolicy(s.databaseTLS) {
-	case mysql.TLSDisabled, mysql.TLSPreferred, mysql.TLSRequired, mysql.TLSVerify, "":
-	default:
-		return fmt.Errorf("--database-tls %q is not disabled, preferred, required or verify", s.databaseTLS)
+	if _, err := mysql.ParseTLSPolicy(s.databaseTLS); err != nil {
+		return fmt.Errorf("--database-tls: %w", err)
 	}
 	if s.tuning.Deadline < 0 || s.tuning.SeedWait < 0 {
 		return fmt.Errorf("--deadline and --seed-wait cannot be negative")

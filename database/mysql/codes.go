@@ -96,7 +96,7 @@ var codes = map[uint16]rule{
 }
 
 // reasonStatement is hard: the same statement will never be understood.
-const reasonStatement = api.UnsupportedType
+const reasonStatement = api.StatementRejected
 
 // adminLogin says why the admin cannot log in; all are ProviderCredentialsRejected.
 var adminLogin = map[api.Login]string{
