@@ -39,9 +39,12 @@ func (s *Starter) Reconcile(ctx context.Context, req api.Request, why Why) (clie
 	// A run may close between the start that finds it and the signal that misses
 	// it. Each turn of that race needs a run of its own, so few tries do.
 	for range 5 {
-		run, err := s.Client.ExecuteWorkflow(ctx, s.options(id, req), api.WorkflowReconcileDatabase, api.ReconcileInput{
-			Request: req, Recheck: why.Recheck, SearchAttributes: s.SearchAttributes, Tuning: s.Tuning,
-		})
+		run, err := s.start(ctx, id, req, why, s.SearchAttributes)
+		var invalid *serviceerror.InvalidArgument
+		if s.SearchAttributes && errors.As(err, &invalid) {
+			// A server may take a minute to know attributes that were just registered.
+			run, err = s.start(ctx, id, req, why, false)
+		}
 		var started *serviceerror.WorkflowExecutionAlreadyStarted
 		if !errors.As(err, &started) {
 			return run, err
@@ -52,6 +55,12 @@ func (s *Starter) Reconcile(ctx context.Context, req api.Request, why Why) (clie
 		}
 	}
 	return nil, fmt.Errorf("workflow %s opens and closes too fast to be reached; try again", id)
+}
+
+func (s *Starter) start(ctx context.Context, id string, req api.Request, why Why, searchable bool) (client.WorkflowRun, error) {
+	return s.Client.ExecuteWorkflow(ctx, options(id, req, searchable), api.WorkflowReconcileDatabase, api.ReconcileInput{
+		Request: req, Recheck: why.Recheck, SearchAttributes: searchable, Tuning: s.Tuning,
+	})
 }
 
 // Deleted tells a running workflow that its request is gone.
@@ -81,7 +90,7 @@ func (s *Starter) Explain(ctx context.Context, req api.Request) (api.Explanation
 	return out, err
 }
 
-func (s *Starter) options(id string, req api.Request) client.StartWorkflowOptions {
+func options(id string, req api.Request, searchable bool) client.StartWorkflowOptions {
 	options := client.StartWorkflowOptions{
 		ID:                                       id,
 		TaskQueue:                                api.TaskQueueSeed,
@@ -91,7 +100,7 @@ func (s *Starter) options(id string, req api.Request) client.StartWorkflowOption
 		EnableEagerStart:                         true,
 		StaticSummary:                            fmt.Sprintf("Seed %s (%s), generation %d", req.Key(), req.Type, req.Generation),
 	}
-	if s.SearchAttributes {
+	if searchable {
 		options.TypedSearchAttributes = temporal.NewSearchAttributes(
 			temporal.NewSearchAttributeKeyKeyword(api.AttributeNamespace).ValueSet(req.Namespace),
 			temporal.NewSearchAttributeKeyKeyword(api.AttributeRequest).ValueSet(req.Name),

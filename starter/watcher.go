@@ -51,10 +51,11 @@ type Watcher struct {
 	lastLog time.Time
 }
 
-// item is one thing to do; deletedUID is set where the object is gone.
+// item is one thing to do. again asks for a request that was given to Temporal
+// already; deletedUID is set where the object is gone.
 type item struct {
 	namespace, name string
-	recheck         bool
+	again           bool
 	deletedUID      string
 }
 
@@ -68,17 +69,16 @@ func NewWatcher(cache Cache, starter Reconciler, log *slog.Logger) *Watcher {
 	return &Watcher{cache: cache, starter: starter, log: log, given: map[api.SecretRef]given{}}
 }
 
-// OnRequest is called for every request that was added or changed; initial
-// marks those of a first list, whose state may lag behind a run that just ended.
-func (w *Watcher) OnRequest(req api.Request, settled, initial bool) {
+// OnRequest is called for every request that was added or changed.
+func (w *Watcher) OnRequest(req api.Request, settled bool) {
 	if settled {
 		w.forget(api.SecretRef{Namespace: req.Namespace, Name: req.Name})
 		return
 	}
-	if !initial && w.wasGiven(req) {
+	if w.wasGiven(req) {
 		return
 	}
-	w.add(item{namespace: req.Namespace, name: req.Name, recheck: initial || touched(req)})
+	w.add(item{namespace: req.Namespace, name: req.Name})
 }
 
 // touched tells whether a run has worked on this generation already. The cache
@@ -154,7 +154,7 @@ func (w *Watcher) lead(queue workqueue.TypedRateLimitingInterface[item]) {
 func (w *Watcher) offerAll() {
 	for _, ref := range w.cache.Requests() {
 		if _, settled, found := w.cache.Lookup(ref.Namespace, ref.Name); found && !settled {
-			w.add(item{namespace: ref.Namespace, name: ref.Name, recheck: true})
+			w.add(item{namespace: ref.Namespace, name: ref.Name, again: true})
 		}
 	}
 }
@@ -181,10 +181,10 @@ func (w *Watcher) serve(ctx context.Context, it item) error {
 		return w.starter.Deleted(ctx, api.Request{Namespace: it.namespace, Name: it.name, UID: it.deletedUID})
 	}
 	req, settled, found := w.cache.Lookup(it.namespace, it.name)
-	if !found || settled || (!it.recheck && w.wasGiven(req)) {
+	if !found || settled || (!it.again && w.wasGiven(req)) {
 		return nil
 	}
-	if _, err := w.starter.Reconcile(ctx, req, Why{Recheck: it.recheck}); err != nil {
+	if _, err := w.starter.Reconcile(ctx, req, Why{Recheck: touched(req)}); err != nil {
 		return err
 	}
 	w.mu.Lock()

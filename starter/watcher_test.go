@@ -115,10 +115,10 @@ func TestARestartStartsNothingForSettledRequests(t *testing.T) {
 	}
 	f.set(req("open", 1), false)
 	w := watching(t, f)
-	w.OnRequest(req("ready", 3), true, true)
-	w.OnRequest(req("failed", 3), true, true)
+	w.OnRequest(req("ready", 3), true)
+	w.OnRequest(req("failed", 3), true)
 	require.Eventually(t, func() bool { return len(f.starts()) == 1 }, 5*time.Second, time.Millisecond)
-	assert.Equal(t, []started{{"shop/open", 1, starter.Why{Recheck: true}}}, f.starts())
+	assert.Equal(t, []started{{"shop/open", 1, starter.Why{}}}, f.starts())
 }
 
 func TestARequestIsStartedOnceAGeneration(t *testing.T) {
@@ -126,14 +126,14 @@ func TestARequestIsStartedOnceAGeneration(t *testing.T) {
 	w := watching(t, f)
 	one := req("db", 1)
 	f.set(one, false)
-	w.OnRequest(one, false, false)
+	w.OnRequest(one, false)
 	require.Eventually(t, func() bool { return len(f.starts()) == 1 }, 5*time.Second, time.Millisecond)
 	for range 5 {
-		w.OnRequest(one, false, false) // status writes of the run
+		w.OnRequest(one, false) // status writes of the run
 	}
 	two := req("db", 2)
 	f.set(two, false)
-	w.OnRequest(two, false, false)
+	w.OnRequest(two, false)
 	require.Eventually(t, func() bool { return len(f.starts()) == 2 }, 5*time.Second, time.Millisecond)
 	assert.Equal(t, []started{{"shop/db", 1, starter.Why{}}, {"shop/db", 2, starter.Why{}}}, f.starts())
 }
@@ -144,7 +144,7 @@ func TestAGenerationThatWasWorkedOnIsCheckedFirst(t *testing.T) {
 	touched := req("db", 4)
 	touched.Conditions = []api.Condition{{Type: api.ConditionReady, Status: "False", Reason: "Retrying", ObservedGeneration: 4}}
 	f.set(touched, false)
-	w.OnRequest(touched, false, false)
+	w.OnRequest(touched, false)
 	require.Eventually(t, func() bool { return len(f.starts()) == 1 }, 5*time.Second, time.Millisecond)
 	assert.True(t, f.starts()[0].why.Recheck)
 }
@@ -153,7 +153,7 @@ func TestAStartThatFailsIsTriedAgain(t *testing.T) {
 	f := &fakes{fail: 3}
 	w := watching(t, f)
 	f.set(req("db", 1), false)
-	w.OnRequest(req("db", 1), false, false)
+	w.OnRequest(req("db", 1), false)
 	require.Eventually(t, func() bool { return len(f.starts()) == 1 }, 10*time.Second, 5*time.Millisecond)
 }
 
@@ -172,7 +172,7 @@ func TestAWatcherThatDoesNotLeadDoesNothing(t *testing.T) {
 	f := &fakes{}
 	w := starter.NewWatcher(f, f, slog.New(slog.DiscardHandler))
 	f.set(req("db", 1), false)
-	w.OnRequest(req("db", 1), false, false)
+	w.OnRequest(req("db", 1), false)
 	w.OnDelete(req("db", 1))
 	assert.Zero(t, w.Depth())
 	assert.Empty(t, f.starts())

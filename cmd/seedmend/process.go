@@ -42,9 +42,9 @@ func (p *process) run(ctx context.Context, works, watches bool) error {
 		ProvidersOnly:   !watches,
 		MySQLNamespaces: p.service.providerNamespaces,
 		Log:             p.log,
-		OnRequest: func(obj *v1alpha1.DatabaseRequest, initial bool) {
+		OnRequest: func(obj *v1alpha1.DatabaseRequest, _ bool) {
 			if w := p.watcher.Load(); w != nil {
-				w.OnRequest(k8s.Snapshot(obj), k8s.Terminal(obj), initial)
+				w.OnRequest(k8s.Snapshot(obj), k8s.Terminal(obj))
 			}
 		},
 		OnDelete: func(obj *v1alpha1.DatabaseRequest) {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 
@@ -16,6 +17,7 @@ import (
 	sdklog "go.temporal.io/sdk/log"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/seedmend/seedmend/api"
 	"github.com/seedmend/seedmend/k8s"
 	"github.com/seedmend/seedmend/tests/lab"
 )
@@ -69,6 +71,7 @@ func closeQuietly(c io.Closer) string {
 }
 
 func (s *Stage) start(ctx context.Context, opts Options) error {
+	likeProduction(&opts.Temporal)
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.Go(func() (err error) { s.Kube, err = s.Lab.StartKube(groupCtx, opts.Kube); return err })
 	group.Go(func() (err error) { s.Temporal, err = s.Lab.StartTemporal(groupCtx, opts.Temporal); return err })
@@ -103,6 +106,21 @@ func (s *Stage) start(ctx context.Context, opts Options) error {
 		Logger:   sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)),
 	})
 	return err
+}
+
+// likeProduction takes a habit from Temporal's dev server that a production
+// server does not have: to read the search attributes from its database at each
+// use. They have to be registered before the start, then.
+func likeProduction(o *lab.TemporalOptions) {
+	o.SearchAttributes = map[string]string{}
+	for _, name := range api.SearchAttributes() {
+		o.SearchAttributes[name] = "Keyword"
+	}
+	o.DynamicConfig = maps.Clone(o.DynamicConfig)
+	if o.DynamicConfig == nil {
+		o.DynamicConfig = map[string]string{}
+	}
+	o.DynamicConfig["system.forceSearchAttributesCacheRefreshOnRead"] = "false"
 }
 
 // Close ends everything.

@@ -42,8 +42,9 @@ const (
 
 // Search looks through everything that a stage has stored or printed, but for
 // the Secrets themselves. It also tells how many things it looked at, by source.
-func Search(ctx context.Context, s *stage.Stage, needles Needles) ([]Hit, map[string]int, error) {
-	w := &searcher{needles: needles, seen: map[string]int{}}
+// A query of Temporal's narrows it down to some workflows; empty is all.
+func Search(ctx context.Context, s *stage.Stage, needles Needles, query string) ([]Hit, map[string]int, error) {
+	w := &searcher{needles: needles, query: query, seen: map[string]int{}}
 	for _, look := range []func(context.Context, *stage.Stage) error{w.workflows, w.cluster, w.files} {
 		if err := look(ctx, s); err != nil {
 			return w.hits, w.seen, err
@@ -54,6 +55,7 @@ func Search(ctx context.Context, s *stage.Stage, needles Needles) ([]Hit, map[st
 
 type searcher struct {
 	needles Needles
+	query   string
 
 	mu   sync.Mutex
 	hits []Hit
@@ -86,7 +88,7 @@ func (w *searcher) workflows(ctx context.Context, s *stage.Stage) error {
 	group.SetLimit(8)
 	var page []byte
 	for {
-		list, err := s.Workflows.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{PageSize: 200, NextPageToken: page})
+		list, err := s.Workflows.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{PageSize: 200, NextPageToken: page, Query: w.query})
 		if err != nil {
 			return fmt.Errorf("list workflows: %w", err)
 		}
