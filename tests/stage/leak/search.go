@@ -133,7 +133,10 @@ func (w *searcher) cluster(ctx context.Context, s *stage.Stage) error {
 		list   func() (any, error)
 	}{
 		{Events, func() (any, error) { l, err := kube.CoreV1().Events("").List(ctx, metav1.ListOptions{}); return l, err }},
-		{Requests, func() (any, error) { l, err := s.Client.DatabaseRequests("").List(ctx, metav1.ListOptions{}); return l, err }},
+		{Requests, func() (any, error) {
+			l, err := s.Client.DatabaseRequests("").List(ctx, metav1.ListOptions{})
+			return l, err
+		}},
 		{Objects, func() (any, error) {
 			l, err := s.Client.RelationalDatabaseProviders().List(ctx, metav1.ListOptions{})
 			return l, err
@@ -142,12 +145,18 @@ func (w *searcher) cluster(ctx context.Context, s *stage.Stage) error {
 			l, err := s.Client.DatabaseMySQLProviders("").List(ctx, metav1.ListOptions{})
 			return l, err
 		}},
-		{Objects, func() (any, error) { l, err := kube.CoreV1().Services("").List(ctx, metav1.ListOptions{}); return l, err }},
+		{Objects, func() (any, error) {
+			l, err := kube.CoreV1().Services("").List(ctx, metav1.ListOptions{})
+			return l, err
+		}},
 		{Objects, func() (any, error) {
 			l, err := kube.DiscoveryV1().EndpointSlices("").List(ctx, metav1.ListOptions{})
 			return l, err
 		}},
-		{Objects, func() (any, error) { l, err := kube.CoreV1().ConfigMaps("").List(ctx, metav1.ListOptions{}); return l, err }},
+		{Objects, func() (any, error) {
+			l, err := kube.CoreV1().ConfigMaps("").List(ctx, metav1.ListOptions{})
+			return l, err
+		}},
 		{Objects, func() (any, error) {
 			l, err := kube.CoordinationV1().Leases("").List(ctx, metav1.ListOptions{})
 			return l, err
