@@ -41,11 +41,11 @@ func (b *bench) history(ctx context.Context, id string) (events, bytes float64, 
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	for {
-		d, err := b.stage.Workflows.DescribeWorkflowExecution(ctx, id, "")
+		d, err := b.stage.Workflows.DescribeWorkflow(ctx, id, "")
 		if err != nil {
 			return 0, 0, err
 		}
-		info := d.GetWorkflowExecutionInfo()
+		info := d.RawResponse.GetWorkflowExecutionInfo()
 		switch info.GetStatus() {
 		case enums.WORKFLOW_EXECUTION_STATUS_COMPLETED:
 			return float64(info.GetHistoryLength()), float64(info.GetHistorySizeBytes()), nil

@@ -190,7 +190,7 @@ func TestDecisions(t *testing.T) {
 func TestEveryHardReasonHasARow(t *testing.T) {
 	trap := &trap{port: 1}
 	seen := map[string]bool{}
-	for _, part := range []map[string]row{verdicts(t), accounts(), names(), seeds(trap), outputs(t, trap), providers(nil, trap), admins(nil), oddities(nil), tuned(nil, nil)} {
+	for _, part := range []map[string]row{verdicts(t), accounts(), names(), seeds(trap), outputs(t, trap), providers(nil, trap), admins(nil), oddities(nil), tuned(nil)} {
 		for _, r := range part {
 			seen[string(r.reason)] = true
 		}

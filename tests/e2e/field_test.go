@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -14,6 +15,7 @@ import (
 
 	"github.com/seedmend/seedmend/api"
 	"github.com/seedmend/seedmend/k8s/v1alpha1"
+	"github.com/seedmend/seedmend/tests/stage"
 )
 
 // The field cases play on server two of the shared ground, all at once: each
@@ -140,7 +142,7 @@ func TestF11AMissingPrivilegeIsNamedAndTheRetryFinishes(t *testing.T) {
 
 			sql(t, x.on, strings.Split(strings.ReplaceAll(c.mend, "#", ident(admin)+"@'%'"), ";")...)
 			code, out, errs := shared.command(t, "retry", x.key())
-			assert.Zero(t, code, "%s%s", out, errs)
+			require.Zero(t, code, "%s%s", out, errs)
 			verdict := api.VerdictResume
 			if c.leaves(x) == nil {
 				verdict = api.VerdictCreate
@@ -396,36 +398,42 @@ func TestF50AHardFailureStaysHardAtEveryLevel(t *testing.T) {
 	// Soft at first, so that the long retries have the step when it fails hard.
 	x := shared.tenant("f50", "two")
 	x.patient = true
-	port := shared.deadEnd(t, "f50", "two")
+	port := deadPort(t)
+	require.NoError(t, shared.makeAdmin(within(t, patience), x.on, "f50-admin"))
+	require.NoError(t, shared.Secret(within(t, patience), stage.ProviderNamespace, "f50-wrong", map[string]string{"password": vault.Password()}))
+	require.NoError(t, shared.offer(within(t, patience), "f50", stage.Connection("two", "localhost", port, "f50-admin", "f50-wrong")))
 	x.selects("f50")
-	x.seed["port"] = fmt.Sprint(port)
-	x.seed["password"] = x.other
+	x.seed["port"] = strconv.Itoa(port)
 	x.play(t, everything...)
+	told := map[string]bool{}
 	eventually(t, func(context.Context) error {
 		for _, c := range x.request(t).Status.Conditions {
 			if c.Type == api.ConditionReady && c.Reason == string(api.ReasonRetrying) {
 				assert.Equal(t, metav1.ConditionFalse, c.Status)
-				assert.Regexp(t, `^attempt \d+: ServerUnreachable: .*; next try at \d{4}-`, c.Message)
-				return nil
+				told[c.Message] = true
 			}
 		}
-		return fmt.Errorf("no word of retries yet")
+		if len(told) < 2 {
+			return fmt.Errorf("no word of two retries yet: %v", told)
+		}
+		return nil
 	})
+	for message := range told {
+		assert.Regexp(t, `^attempt \d+: ServerUnreachable: .*; next try at \d{4}-`, message, "attempt, cause, next try")
+	}
 	at(t, port, x.on)
-	x.assertFailed(t, api.CredentialsRejected)
+	x.assertFailed(t, api.ProviderCredentialsRejected, "f50-admin")
 	var hard int
 	for _, each := range x.tries(t, x.events(t)) {
-		if each.failure != nil && each.failure.GetApplicationFailureInfo().GetType() == string(api.CredentialsRejected) {
-			assertHard(t, api.CredentialsRejected, each.failure)
-		}
 		if each.regular {
 			hard++
+			assertHard(t, api.ProviderCredentialsRejected, each.failure)
 			assert.Equal(t, enums.RETRY_STATE_NON_RETRYABLE_FAILURE, each.state)
-			assert.Greater(t, each.attempt, int32(1), "%s was tried again while it failed softly", each.step)
+			assert.Greater(t, each.attempt, int32(2), "%s was tried again while it failed softly", each.step)
 		}
 	}
 	assert.Equal(t, 1, hard, "one step went to the long retries")
-	assert.Equal(t, 1, logins(t, x.on, x.user), "and the password was tried once")
+	assert.Equal(t, 1, logins(t, x.on, "f50-admin"), "and the wrong password was tried once")
 }
 
 // The seed may come after the request; what doubles are sent meanwhile is nothing.

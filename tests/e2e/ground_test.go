@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -124,12 +125,21 @@ func furnish(ctx context.Context, g *ground) error {
 
 // run starts "seedmend run" and waits until it is ready.
 func (g *ground) run(ctx context.Context, args ...string) (err error) {
+	args = append([]string{"--leader-election-namespace=" + stage.ProviderNamespace}, args...)
 	if g.process, err = g.Seedmend("run", args...); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	return g.process.Ready(ctx)
+}
+
+// restart ends seedmend and starts it with other arguments; also in a cleanup,
+// when the test's context has ended.
+func (g *ground) restart(t *testing.T, args ...string) {
+	t.Helper()
+	assert.NoError(t, g.process.Stop())
+	require.NoError(t, g.run(context.WithoutCancel(t.Context()), args...))
 }
 
 // command runs a person's command, and keeps what it prints with the logs.
@@ -159,7 +169,7 @@ func (g *ground) close(ctx context.Context) error {
 // noLeaks searches everything for every password.
 func (g *ground) noLeaks(ctx context.Context) error {
 	began := time.Now()
-	hits, seen, err := leak.Search(ctx, g.Stage, vault.Needles())
+	hits, seen, err := leak.Search(ctx, g.Stage, vault.Needles(), "")
 	if err != nil {
 		return err
 	}

@@ -48,7 +48,7 @@ func (x *tenant) runs(t *testing.T) []*workflow.WorkflowExecutionInfo {
 	x.closed(t)
 	var runs []*workflow.WorkflowExecutionInfo
 	eventually(t, func(ctx context.Context) error {
-		newest, err := x.g.Workflows.DescribeWorkflowExecution(ctx, x.workflow(), "")
+		newest, err := x.g.Workflows.DescribeWorkflow(ctx, x.workflow(), "")
 		if err != nil {
 			return err
 		}
@@ -64,7 +64,7 @@ func (x *tenant) runs(t *testing.T) []*workflow.WorkflowExecutionInfo {
 			if r.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
 				return errors.New("one still runs")
 			}
-			found = found || r.GetExecution().GetRunId() == newest.GetWorkflowExecutionInfo().GetExecution().GetRunId()
+			found = found || r.GetExecution().GetRunId() == newest.RawResponse.GetWorkflowExecutionInfo().GetExecution().GetRunId()
 		}
 		if !found {
 			return errors.New("the newest run is not listed yet")

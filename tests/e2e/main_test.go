@@ -54,16 +54,16 @@ func run(m *testing.M) (code int, err error) {
 		return 1, err
 	}
 	shared, err = newGround(ctx, "shared", map[string]lab.MariaDBOptions{
-		"one": {}, // the decision table's, for itself
-		"two": {}, // the field cases'
+		"one": {},                                         // the decision table's
+		"two": {},                                         // the field cases'
+		"odd": {Args: []string{"--max-connect-errors=1"}}, // for whoever wants to be alone
 		"tls": {TLS: true, RequireTLS: true},
-		"odd": {Args: []string{"--max-connect-errors=1"}},
 	})
 	if err != nil {
 		return 1, err
 	}
 	if err = furnish(ctx, shared); err == nil {
-		err = shared.run(ctx, "--leader-election-namespace=seedmend")
+		err = shared.run(ctx)
 	}
 	if err == nil {
 		code = m.Run()
@@ -71,5 +71,5 @@ func run(m *testing.M) (code int, err error) {
 	if code != 0 && shared.process != nil {
 		fmt.Fprintln(os.Stderr, "seedmend's log:\n"+shared.process.Log())
 	}
-	return code, errors.Join(err, closeCalm(context.Background()), shared.close(context.Background()))
+	return code, errors.Join(err, shared.close(context.Background()))
 }

@@ -85,7 +85,7 @@ func TestF56NoPasswordIsToldAnywhere(t *testing.T) {
 	for _, s := range said {
 		assert.Empty(t, vault.Needles().In(s), "%s", s)
 	}
-	hits, seen, err := leak.Search(within(t, 2*patience), shared.Stage, vault.Needles())
+	hits, seen, err := leak.Search(within(t, 2*patience), shared.Stage, vault.Needles(), `WorkflowId STARTS_WITH "database:f56"`)
 	require.NoError(t, err)
 	assert.Empty(t, hits)
 	for _, source := range []string{leak.Visibility, leak.History, leak.State, leak.Database, leak.Events, leak.Requests, leak.Objects, leak.Logs} {
@@ -154,7 +154,7 @@ func TestTheSearchForPasswordsFindsThem(t *testing.T) {
 		}()
 	}
 	eventually(t, func(ctx context.Context) error {
-		hits, _, err := leak.Search(ctx, shared.Stage, planted.Needles())
+		hits, _, err := leak.Search(ctx, shared.Stage, planted.Needles(), `WorkflowId STARTS_WITH "planted"`)
 		if err != nil {
 			return err
 		}

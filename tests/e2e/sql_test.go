@@ -76,7 +76,7 @@ func as(ctx context.Context, m *lab.MariaDB, user, password, database string, st
 func statements(t *testing.T, m *lab.MariaDB, user string) (all []lab.Statement) {
 	t.Helper()
 	ctx := within(t, patience)
-	log, err := m.DB().QueryContext(ctx, "SELECT command_type, argument FROM mysql.general_log WHERE LOCATE(?, user_host)", "["+user+"] @")
+	log, err := m.DB().QueryContext(ctx, "SELECT command_type, argument FROM mysql.general_log WHERE LOCATE(?, CONVERT(user_host USING utf8mb4))", "["+user+"] @")
 	require.NoError(t, err)
 	defer log.Close()
 	for log.Next() {

@@ -242,8 +242,8 @@ func (x *tenant) assertConditions(t *testing.T, reason api.Reason, failed bool, 
 		wantReady, wantError, errorReason = metav1.ConditionFalse, metav1.ConditionTrue, reason
 		assert.Equal(t, ready.Message, broken.Message)
 	}
-	assert.Equal(t, wantReady, ready.Status, "Ready: %+v", ready)
-	assert.Equal(t, string(reason), ready.Reason, "Ready: %+v", ready)
+	require.Equal(t, string(reason), ready.Reason, "Ready: %+v", ready)
+	require.Equal(t, wantReady, ready.Status, "Ready: %+v", ready)
 	assert.Equal(t, wantError, broken.Status, "Error: %+v", broken)
 	assert.Equal(t, string(errorReason), broken.Reason, "Error: %+v", broken)
 	assert.Equal(t, r.Generation, ready.ObservedGeneration)

@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/seedmend/seedmend/tests/lab"
+	"github.com/seedmend/seedmend/tests/stage"
 )
 
 var (
@@ -54,6 +55,22 @@ func listen(t *testing.T, port int) (net.Listener, int) {
 	require.NoError(t, err)
 	t.Cleanup(func() { listener.Close() })
 	return listener, listener.Addr().(*net.TCPAddr).Port
+}
+
+// deadPort is one that nobody listens on.
+func deadPort(t *testing.T) int {
+	t.Helper()
+	listener, port := listen(t, 0)
+	require.NoError(t, listener.Close())
+	return port
+}
+
+// deadEnd makes a provider whose server is not there.
+func (g *ground) deadEnd(t *testing.T, selector, server string) (port int) {
+	t.Helper()
+	port = deadPort(t)
+	require.NoError(t, g.offer(within(t, patience), selector, stage.Connection(server, "localhost", port, platform, server+"-"+platform)))
+	return port
 }
 
 // relay hands connections on to a server, which sees them come from another

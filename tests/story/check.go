@@ -93,7 +93,7 @@ func (s *story) checkOutputs(ctx context.Context, sc scene, r *result) error {
 func (s *story) secret(ctx context.Context, name string) (*corev1.Secret, error) {
 	secret, err := s.stage.Client.Kube.CoreV1().Secrets(namespace).Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return nil, nil //nolint:nilnil,nilerr // absence is an answer
+		return nil, nil //nolint:nilnil // absence is an answer
 	}
 	return secret, err
 }

@@ -100,11 +100,11 @@ func (s *story) half(ctx context.Context, sc scene, r *result) (state, error) {
 }
 
 func (s *story) runID(ctx context.Context, sc scene) (string, error) {
-	d, err := s.stage.Workflows.DescribeWorkflowExecution(ctx, api.DatabaseWorkflowID(namespace, sc.request), "")
+	d, err := s.stage.Workflows.DescribeWorkflow(ctx, api.DatabaseWorkflowID(namespace, sc.request), "")
 	if err != nil {
 		return "", fmt.Errorf("look at the workflow: %w", err)
 	}
-	return d.GetWorkflowExecutionInfo().GetExecution().GetRunId(), nil
+	return d.RawResponse.GetWorkflowExecutionInfo().GetExecution().GetRunId(), nil
 }
 
 func there(yes bool) string {

@@ -50,6 +50,6 @@ func (s *story) summary(results []result) {
 		}
 		fmt.Fprintf(table, "   %s/%s\t%s\t%s\t%s\t%s\n", namespace, r.request, r.want, got, seconds(r.took), verdict)
 	}
-	table.Flush() //nolint:errcheck // a strings.Builder takes everything
+	_ = table.Flush() // a strings.Builder takes everything
 	s.say("%s   %d of %d as expected: conditions, workflows, Secrets, seeds and servers.", b.String(), right, len(results))
 }

@@ -90,7 +90,7 @@ func (r *recorder) play(ctx context.Context, s scene) error {
 		id = api.ExplainWorkflowID(namespace, s.name)
 	}
 	_ = stage.Eventually(ctx, func() error { // a scene may end in a failure
-		_, err := r.stage.Workflows.DescribeWorkflowExecution(ctx, id, "")
+		_, err := r.stage.Workflows.DescribeWorkflow(ctx, id, "")
 		return err
 	})
 	_ = r.stage.Workflows.GetWorkflow(ctx, id, "").Get(ctx, nil)

@@ -119,11 +119,11 @@ func (w *searcher) history(ctx context.Context, s *stage.Stage, each *workflow.W
 	if each.GetStatus() != enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
 		return nil
 	}
-	state, err := s.Workflows.DescribeWorkflowExecution(ctx, id, run)
+	state, err := s.Workflows.DescribeWorkflow(ctx, id, run)
 	if err != nil {
 		return fmt.Errorf("describe %s: %w", id, err)
 	}
-	return w.message(State, id, state)
+	return w.message(State, id, state.RawResponse)
 }
 
 func (w *searcher) cluster(ctx context.Context, s *stage.Stage) error {
