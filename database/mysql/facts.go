@@ -66,6 +66,7 @@ func (p *probe) ask(ctx context.Context, s *session) error {
 	if noClaims(err) {
 		err = p.read(ctx, s, query, p.seed.Database, p.user)
 	}
+	s.note(err)
 	return s.at.failure(ctx, stepFacts, err)
 }
 

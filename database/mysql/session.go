@@ -77,16 +77,18 @@ func (s *session) exec(ctx context.Context, query string, args ...any) (affected
 	return res.RowsAffected()
 }
 
-// note remembers an error that leaves open whether the statement still runs. A
-// server that has become read only may be yesterday's primary: the pool goes, and
-// the next try asks the name anew.
+// note remembers an error that leaves open whether the statement still runs. The
+// pool goes where its connections are out of date: a server that has become read
+// only may be yesterday's primary, so the next try asks the name anew; and global
+// privileges that are granted reach a connection only when it logs in.
 func (s *session) note(err error) {
 	if err == nil {
 		return
 	}
 	c := code(err)
 	s.broken = s.broken || c == 0
-	if codes[c].reason == api.ServerReadOnly {
+	switch codes[c].reason {
+	case api.ServerReadOnly, api.ProviderPrivilegeMissing:
 		s.evict()
 	}
 }

@@ -439,7 +439,7 @@ func TestF50AHardFailureStaysHardAtEveryLevel(t *testing.T) {
 // The seed may come after the request; what doubles are sent meanwhile is nothing.
 func TestASeedThatComesLate(t *testing.T) {
 	t.Parallel()
-	x := shared.tenant("late", "two")
+	x := shared.tenant("late-seed", "two")
 	require.NoError(t, shared.Namespace(within(t, patience), x.namespace))
 	require.NoError(t, x.ask(within(t, patience)))
 	eventually(t, func(context.Context) error {
