@@ -14,6 +14,23 @@ func TestDecisionsOfATunedSeedmend(t *testing.T) {
 	decide(t, shared, tuned(t))
 }
 
+// F5: one documented policy for TLS, against servers with and without it.
+func TestF05PoliciesForTLS(t *testing.T) {
+	t.Cleanup(func() { shared.restart(t) })
+	secure := func(x *tenant) { x.selects("encrypted") }
+	shared.restart(t, "--database-tls=required")
+	decide(t, shared, map[string]row{
+		"required, and the server has none":                  {id: "f05-required", server: everything, reason: api.TLSRequired},
+		"required, and the server has none; nothing exists":  {id: "f05-required-new", reason: api.TLSRequired},
+		"required, and the server's certificate is anyone's": {id: "f05-required-tls", on: "tls", reason: api.ReasonCreated, verdict: api.VerdictCreate, given: secure},
+	})
+	shared.restart(t, "--database-tls=verify")
+	decide(t, shared, map[string]row{
+		"verify, and the server's certificate is anyone's": {id: "f05-verify", on: "tls", server: everything, reason: api.TLSRequired, says: []string{"certificate"}, given: secure},
+		"verify, and the server has none":                  {id: "f05-verify-none", reason: api.TLSRequired},
+	})
+}
+
 func tuned(t *testing.T) map[string]row {
 	var dead int
 	if t != nil {

@@ -45,7 +45,15 @@ func (l *Lab) newMariaData(ctx context.Context, dir string) (mariadbd string, er
 			return "", err
 		}
 		template := filepath.Join(l.dir, "mariadb-template")
-		if err := l.installMariaDB(ctx, template); err != nil {
+		err := l.installMariaDB(ctx, template)
+		if err != nil && ctx.Err() == nil && l.ctx.Err() == nil {
+			// Seen once on a machine under heavy load; a second try costs 3 s.
+			if err := os.RemoveAll(template); err != nil {
+				return "", err
+			}
+			err = l.installMariaDB(ctx, template)
+		}
+		if err != nil {
 			return "", err
 		}
 		t.dir = template

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 )
 
 // run runs a short command to its end, with its output in a log of its own.
@@ -27,11 +28,11 @@ func (l *Lab) run(ctx context.Context, name string, cmd *exec.Cmd) error {
 	case <-l.ctx.Done():
 	}
 	if !p.exited() {
-		_ = cmd.Process.Kill()
+		_ = syscall.Kill(-p.pid(), syscall.SIGKILL) // the group: a script has children
 		<-p.done
 	}
 	if p.err != nil {
-		return fmt.Errorf("%s: %w\n%s", name, p.err, tail(file, 20))
+		return fmt.Errorf("%s: %w\n%s", name, p.err, tail(file, 80))
 	}
 	return nil
 }
