@@ -54,6 +54,7 @@ var kinds = map[string]lab.MariaDBOptions{
 	"gbk":     {Args: []string{"--skip-character-set-client-handshake", "--character-set-server=gbk"}},
 	"fresh":   {},
 	"trouble": {},
+	"decoy":   {},
 }
 
 func serverOf(t testing.TB, kind string) *lab.MariaDB {

@@ -81,6 +81,16 @@ func (p *probe) account(current string) {
 // noPassword are plugins that look at something else than a password.
 var noPassword = map[string]bool{"unix_socket": true, "auth_socket": true, "mysql_no_login": true}
 
+// speaks tells whether the driver speaks an account's plugin. A row with several
+// ways to log in has none here, and may hold one that the driver does not speak.
+func speaks(a api.Account) bool {
+	switch a.Plugin {
+	case "mysql_native_password", "caching_sha2_password", "sha256_password", "ed25519":
+		return true
+	}
+	return false
+}
+
 // explain turns "refused" into what the account rows show, where it holds for
 // every one of them: the server does not say which one it took.
 func (p *probe) explain() {
@@ -92,6 +102,14 @@ func (p *probe) explain() {
 			}
 		}
 		return len(f.Accounts) > 0
+	}
+	// So that nobody can tell who exists, a server asks an unknown user for
+	// the plugin of an account picked at random (tried on MariaDB 10.11).
+	if len(f.Accounts) == 0 && f.Auth == api.LoginUnsupportedPlugin {
+		f.Auth = api.LoginRefused
+	}
+	if f.Auth == api.LoginUnsupportedPlugin && every(speaks) {
+		f.Auth = api.LoginRefused
 	}
 	if f.Auth == api.LoginRefused {
 		switch {

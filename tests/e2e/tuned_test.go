@@ -9,7 +9,7 @@ import (
 
 // The rows that take a seedmend with other flags.
 func TestDecisionsOfATunedSeedmend(t *testing.T) {
-	shared.restart(t, "--database-tls=disabled", "--deadline=4s", "--seed-wait=2s")
+	shared.restart(t, "--leader-election=false", "--database-tls=disabled", "--deadline=4s", "--seed-wait=2s")
 	t.Cleanup(func() { shared.restart(t) })
 	decide(t, shared, tuned(t))
 }
@@ -18,13 +18,13 @@ func TestDecisionsOfATunedSeedmend(t *testing.T) {
 func TestF05PoliciesForTLS(t *testing.T) {
 	t.Cleanup(func() { shared.restart(t) })
 	secure := func(x *tenant) { x.selects("encrypted") }
-	shared.restart(t, "--database-tls=required")
+	shared.restart(t, "--leader-election=false", "--database-tls=required")
 	decide(t, shared, map[string]row{
 		"required, and the server has none":                  {id: "f05-required", server: everything, reason: api.TLSRequired},
 		"required, and the server has none; nothing exists":  {id: "f05-required-new", reason: api.TLSRequired},
 		"required, and the server's certificate is anyone's": {id: "f05-required-tls", on: "tls", reason: api.ReasonCreated, verdict: api.VerdictCreate, given: secure},
 	})
-	shared.restart(t, "--database-tls=verify")
+	shared.restart(t, "--leader-election=false", "--database-tls=verify")
 	decide(t, shared, map[string]row{
 		"verify, and the server's certificate is anyone's": {id: "f05-verify", on: "tls", server: everything, reason: api.TLSRequired, says: []string{"certificate"}, given: secure},
 		"verify, and the server has none":                  {id: "f05-verify-none", reason: api.TLSRequired},
