@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -68,8 +69,10 @@ func delivered(t *testing.T, orders []order, patience time.Duration) {
 		}
 		assert.Equal(t, o, order{o.namespace, o.name, database, user, password})
 		assert.NoError(t, logsIn(ctx, user, password, database))
-		_, err = on.Client.Kube.CoreV1().Secrets(o.namespace).Get(ctx, o.name+"-seed", metav1.GetOptions{})
-		assert.Error(t, err, "the seed is used up")
+		eventually(t, 30*time.Second, "the seed goes last, after Ready", func() bool {
+			_, err := on.Client.Kube.CoreV1().Secrets(o.namespace).Get(ctx, o.name+"-seed", metav1.GetOptions{})
+			return apierrors.IsNotFound(err)
+		})
 	}
 	prefix := orders[0].namespace
 	like := prefix + "\\_%"
