@@ -26,7 +26,9 @@ func decide(f api.Facts, owner api.Owner, target api.Target) (api.Verdict, *api.
 		return api.VerdictResume, nil
 	}
 	verdict, fail := decideFacts(f, own, owner, target)
-	if fail != nil {
+	// What another request has only half made says nothing about the seed.
+	half := f.Claim != nil && f.Claim.Phase == api.ClaimCreating
+	if fail != nil && !half {
 		return "", fail
 	}
 	if f.Claim != nil && !own {

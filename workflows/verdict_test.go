@@ -47,6 +47,8 @@ func TestDecide(t *testing.T) {
 		"another's claim on what could be adopted":         {facts: api.Facts{Auth: ok, DatabaseExists: true, Access: ok, Claim: claim(them, api.ClaimReady)}, reason: api.DatabaseClaimed},
 		"another's claim on what could be created":         {facts: api.Facts{Auth: no, Claim: claim(them, api.ClaimCreating)}, reason: api.DatabaseClaimed},
 		"a wrong seed learns nothing of another's claim":   {facts: api.Facts{Auth: no, DatabaseExists: true, Claim: claim(them, api.ClaimReady)}, reason: api.CredentialsRejected},
+		"another's half-made creation, its grants missing": {facts: api.Facts{Auth: ok, DatabaseExists: true, Access: no, Claim: claim(them, api.ClaimCreating)}, reason: api.DatabaseClaimed},
+		"another's half-made creation, its user missing":   {facts: api.Facts{Auth: no, DatabaseExists: true, Claim: claim(them, api.ClaimCreating)}, reason: api.DatabaseClaimed},
 		"our half-made creation is resumed, user missing":  {facts: api.Facts{Auth: no, DatabaseExists: true, Claim: claim(us, api.ClaimCreating)}, verdict: api.VerdictResume},
 		"our half-made creation is resumed, all there":     {facts: api.Facts{Auth: ok, DatabaseExists: true, Access: ok, Claim: claim(us, api.ClaimCreating)}, verdict: api.VerdictResume},
 		"ours and working":                                 {facts: api.Facts{Auth: ok, DatabaseExists: true, Access: ok, Claim: claim(us, api.ClaimReady)}, verdict: api.VerdictKeep},

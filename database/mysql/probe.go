@@ -12,20 +12,30 @@ import (
 // nothing. Statements: one as the admin (one more as long as the server has no
 // table of claims), one as the seed where the login stands.
 func (e *Engine) Probe(ctx context.Context, admin database.Admin, seed database.Seed) (api.Facts, error) {
-	p := probe{seed: seed, user: sqlUser(seed.Username, admin.Username)}
-	if err := p.login(ctx, e, admin.Address); err != nil {
-		return api.Facts{}, err
+	p, err := e.look(ctx, admin, seed)
+	// A claim comes before its creation, and is read last. One that is done
+	// may have been made between our login and that reading: look again.
+	if c := p.facts.Claim; err == nil && c != nil && c.Phase != api.ClaimCreating && p.facts.Access != api.LoginOK {
+		p, err = e.look(ctx, admin, seed)
 	}
-	s, err := e.session(ctx, admin)
 	if err != nil {
-		return api.Facts{}, err
-	}
-	defer s.close()
-	if err := p.ask(ctx, s); err != nil {
 		return api.Facts{}, err
 	}
 	p.explain()
 	return p.facts, nil
+}
+
+func (e *Engine) look(ctx context.Context, admin database.Admin, seed database.Seed) (probe, error) {
+	p := probe{seed: seed, user: sqlUser(seed.Username, admin.Username)}
+	if err := p.login(ctx, e, admin.Address); err != nil {
+		return p, err
+	}
+	s, err := e.session(ctx, admin)
+	if err != nil {
+		return p, err
+	}
+	defer s.close()
+	return p, p.ask(ctx, s)
 }
 
 // probe collects the facts about one seed.
