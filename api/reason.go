@@ -109,15 +109,15 @@ var table = []Entry{
 }
 
 var byReason = func() map[Reason]Entry {
-	m := make(map[Reason]Entry, len(table))
-	for _, e := range table {
+	m := map[Reason]Entry{}
+	for _, e := range Table() {
 		m[e.Reason] = e
 	}
 	return m
 }()
 
 // Table returns every failure, in the order of the runbook.
-func Table() []Entry { return append([]Entry(nil), table...) }
+func Table() []Entry { return append(append([]Entry(nil), table...), mendTable...) }
 
 // Lookup returns the entry of a reason.
 func Lookup(r Reason) (Entry, bool) {
@@ -128,7 +128,7 @@ func Lookup(r Reason) (Entry, bool) {
 // HardReasons lists the error types that no retry policy may retry.
 func HardReasons() []string {
 	var out []string
-	for _, e := range table {
+	for _, e := range Table() {
 		if e.Hard {
 			out = append(out, string(e.Reason))
 		}

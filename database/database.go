@@ -45,6 +45,8 @@ type Admin struct {
 	Username string
 	// Password is asked for only where no open connection can serve.
 	Password func(ctx context.Context) (string, error)
+	// TLS overrides the engine's policy.
+	TLS TLS
 }
 
 // Seed is what a tenant's account on a server looks like.
