@@ -3,12 +3,12 @@ package api
 // Hard reasons of mending: the run ends, and is started again only when the
 // resource or its Secret has changed, or by a person.
 const (
-	GroupInvalid    Reason = "GroupInvalid"
 	PasswordTooLong Reason = "PasswordTooLong"
 )
 
 // Reasons for which a replica is left as it is, and looked at again by itself.
 const (
+	GroupInvalid             Reason = "GroupInvalid"
 	SecretMismatch           Reason = "SecretMismatch"
 	SecretUnusable           Reason = "SecretUnusable"
 	RelayLogNotApplied       Reason = "RelayLogNotApplied"
@@ -25,6 +25,8 @@ const (
 	SQLThreadStopped         Reason = "SQLThreadStopped"
 	ReplicationStopped       Reason = "ReplicationStopped"
 	ChannelMissing           Reason = "ChannelMissing"
+	SecretChanged            Reason = "SecretChanged"
+	RebuildAhead             Reason = "RebuildAhead"
 )
 
 // Reasons of a replica that needs nothing, or is being seen to.
@@ -36,9 +38,9 @@ const (
 )
 
 var mendTable = []Entry{
-	{GroupInvalid, true, "The resource contradicts itself or lacks what a repair needs.", "Correct the field that the message names."},
 	{PasswordTooLong, true, "The replication password is longer than the replica's server can store.", "Set a shorter password on the primary and in the Secret: MySQL takes 32 characters. The replica was not touched."},
 
+	{GroupInvalid, false, "The resource contradicts itself or lacks what a repair needs.", "Correct the field that the message names."},
 	{SecretMismatch, false, "The primary refuses the user and password that the replication Secret holds.", "Put the password that the primary knows into the Secret, or set the Secret's password on the primary; seedmend notices either within a sweep. The replica was not touched."},
 	{SecretUnusable, false, "The replication Secret is missing, or a key that is needed is missing or empty.", "Restore the Secret that the message names. The replica was not touched."},
 	{RelayLogNotApplied, false, "The replica has fetched events that it has not applied, and the primary does not have them any more; a repair would lose them.", "Let the SQL thread run (START SLAVE SQL_THREAD, or lower its delay) until all is applied; seedmend then goes on by itself. Do not run CHANGE MASTER or STOP SLAVE by hand. The replica was not touched."},
@@ -55,4 +57,6 @@ var mendTable = []Entry{
 	{SQLThreadStopped, false, "The replica's SQL thread has stopped with an error.", "Look up the code in the message and mend it on the replica; seedmend repairs authentication only."},
 	{ReplicationStopped, false, "Replication has been stopped by hand: no error is reported.", "Start it again when you are done; seedmend keeps its hands off."},
 	{ChannelMissing, false, "The server answers with no status for this replica's channel; that says nothing about its health.", "Check that the server is a replica and that the channel's name is right."},
+	{SecretChanged, false, "The replication Secret was edited between its proof and the repair.", "Nothing; the new values are proven by the next look. The replica was not touched."},
+	{RebuildAhead, false, "The operator would rebuild the replica from a backup before seedmend mends it.", "Set the annotation seedmend.dev/error-duration-threshold below the operator's own recovery.errorDurationThreshold."},
 }

@@ -10,12 +10,32 @@ const (
 const (
 	WorkflowReconcileDatabase = "ReconcileDatabase"
 	WorkflowExplainSeed       = "ExplainSeed"
+	WorkflowRepairReplicaAuth = "RepairReplicaAuth"
+	WorkflowExplainReplica    = "ExplainReplica"
+	WorkflowSweepReplicas     = "SweepReplicas"
 )
 
-// Signals and queries.
+// Signals, queries and updates.
 const (
 	SignalReconcile = "reconcile"
+	SignalLook      = "look"
 	QueryProgress   = "progress"
+	// UpdateWait skips or changes the wait for the threshold.
+	UpdateWait = "wait"
+)
+
+// Memos of a repair. They outlast a run that is terminated.
+const (
+	// MemoOwed holds the Threads that are to be started again.
+	MemoOwed = "seedmend.owed"
+	// MemoVersions holds the Versions for which a run failed for good.
+	MemoVersions = "seedmend.versions"
+)
+
+// Schedules, and the IDs of what they start.
+const (
+	ScheduleSweep         = "seedmend-sweep"
+	ScheduleSweepOperated = "seedmend-sweep-operated"
 )
 
 // Search attributes (all of type Keyword).
@@ -46,12 +66,19 @@ const (
 	// AnnotationAllowOverwrite on a Secret of the output's name that is not
 	// ours, set to the request's name, lets seedmend set its own keys there.
 	AnnotationAllowOverwrite = "seedmend.dev/allow-overwrite"
+	// AnnotationReconnect on a MariaDB resource, set to "true", opts in to
+	// repairs; AnnotationThreshold sets after how long an error is mended.
+	AnnotationReconnect = "seedmend.dev/reconnect-on-auth-error"
+	AnnotationThreshold = "seedmend.dev/error-duration-threshold"
 )
 
 // DatabaseWorkflowID is the ID of the one workflow that serves a request.
 func DatabaseWorkflowID(namespace, name string) string {
 	return "database:" + namespace + "/" + name
 }
+
+// ExplainReplicaWorkflowID is the ID of the workflow that explains a replica.
+func ExplainReplicaWorkflowID(r ReplicaRef) string { return "explain-replica:" + r.Key() }
 
 // ExplainWorkflowID is the ID of the workflow that explains a request or a seed.
 func ExplainWorkflowID(namespace, name string) string {

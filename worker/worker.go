@@ -23,20 +23,37 @@ const stopTimeout = 20 * time.Second
 const (
 	concurrentSteps     = 64
 	concurrentWorkflows = 64
+	// Steps of mending may wait for minutes, for a replica to drain or for their
+	// group's turn, and cost nothing meanwhile.
+	concurrentMends = 256
 )
 
-// New returns a worker for the seed task queue. Start and Stop are the caller's.
-func New(c client.Client, steps api.SeedSteps, metrics *Metrics) sdk.Worker {
-	w := sdk.New(c, api.TaskQueueSeed, sdk.Options{
-		WorkerStopTimeout:                       stopTimeout,
-		MaxConcurrentActivityExecutionSize:      concurrentSteps,
-		MaxConcurrentLocalActivityExecutionSize: concurrentSteps,
-		MaxConcurrentWorkflowTaskExecutionSize:  concurrentWorkflows,
-		DisableRegistrationAliasing:             true,
-		Interceptors:                            []interceptor.WorkerInterceptor{&failures{}, &timing{metrics: metrics}},
-	})
-	Register(w, steps)
+// NewSeeds returns a worker for the seed task queue. Start and Stop are the caller's.
+func NewSeeds(c client.Client, steps api.SeedSteps, metrics *Metrics) sdk.Worker {
+	o := options(metrics)
+	o.MaxConcurrentActivityExecutionSize = concurrentSteps
+	o.MaxConcurrentLocalActivityExecutionSize = concurrentSteps
+	w := sdk.New(c, api.TaskQueueSeed, o)
+	RegisterSeeds(w, steps)
 	return w
+}
+
+// NewMends returns a worker for the mend task queue. Start and Stop are the caller's.
+func NewMends(c client.Client, steps api.MendSteps, metrics *Metrics) sdk.Worker {
+	o := options(metrics)
+	o.MaxConcurrentActivityExecutionSize = concurrentMends
+	w := sdk.New(c, api.TaskQueueMend, o)
+	RegisterMends(w, steps)
+	return w
+}
+
+func options(metrics *Metrics) sdk.Options {
+	return sdk.Options{
+		WorkerStopTimeout:                      stopTimeout,
+		MaxConcurrentWorkflowTaskExecutionSize: concurrentWorkflows,
+		DisableRegistrationAliasing:            true,
+		Interceptors:                           []interceptor.WorkerInterceptor{&failures{}, &timing{metrics: metrics}},
+	}
 }
 
 // Registry is the part of a worker, a replayer or a test environment that takes
@@ -46,14 +63,29 @@ type Registry interface {
 	RegisterActivityWithOptions(a any, options activity.RegisterOptions)
 }
 
-// Register registers everything that the seed task queue serves.
-func Register(r Registry, steps api.SeedSteps) {
+// RegisterSeeds registers everything that the seed task queue serves.
+func RegisterSeeds(r Registry, steps api.SeedSteps) {
 	r.RegisterWorkflowWithOptions(workflows.ReconcileDatabase, workflow.RegisterOptions{Name: api.WorkflowReconcileDatabase})
 	r.RegisterWorkflowWithOptions(workflows.ExplainSeed, workflow.RegisterOptions{Name: api.WorkflowExplainSeed})
-	for name, step := range map[string]any{
+	registerSteps(r, map[string]any{
 		"Admit": steps.Admit, "Probe": steps.Probe, "Adopt": steps.Adopt, "Create": steps.Create,
 		"Publish": steps.Publish, "Finish": steps.Finish, "Report": steps.Report,
-	} {
+	})
+}
+
+// RegisterMends registers everything that the mend task queue serves.
+func RegisterMends(r Registry, steps api.MendSteps) {
+	r.RegisterWorkflowWithOptions(workflows.RepairReplicaAuth, workflow.RegisterOptions{Name: api.WorkflowRepairReplicaAuth})
+	r.RegisterWorkflowWithOptions(workflows.ExplainReplica, workflow.RegisterOptions{Name: api.WorkflowExplainReplica})
+	r.RegisterWorkflowWithOptions(workflows.SweepReplicas, workflow.RegisterOptions{Name: api.WorkflowSweepReplicas})
+	registerSteps(r, map[string]any{
+		"Inspect": steps.Inspect, "Prove": steps.Prove, "Secure": steps.Secure, "Repair": steps.Repair,
+		"Resume": steps.Resume, "Tell": steps.Tell, "Sweep": steps.Sweep,
+	})
+}
+
+func registerSteps(r Registry, steps map[string]any) {
+	for name, step := range steps {
 		r.RegisterActivityWithOptions(step, activity.RegisterOptions{Name: name})
 	}
 }

@@ -10,7 +10,7 @@ import (
 // nothing, neither in the cluster nor on a server.
 func ExplainSeed(ctx workflow.Context, in api.ExplainInput) (api.Explanation, error) {
 	out := api.Explanation{}
-	adm, err := local[api.Admission](ctx, nameOf(api.SeedSteps.Admit), api.AdmitInput{Request: in.Request}, "Check request, seed and provider")
+	adm, err := local[api.Admission](ctx, stepName(api.SeedSteps.Admit), api.AdmitInput{Request: in.Request}, "Check request, seed and provider")
 	if err != nil {
 		return explained(out, err)
 	}
@@ -20,7 +20,7 @@ func ExplainSeed(ctx workflow.Context, in api.ExplainInput) (api.Explanation, er
 	t := adm.Target
 	out.Connection, out.Database, out.Username = &t.Connection, t.Database, t.Username
 
-	facts, err := local[api.Facts](ctx, nameOf(api.SeedSteps.Probe), api.StepInput{Request: in.Request, Target: t}, "Probe "+server(t))
+	facts, err := local[api.Facts](ctx, stepName(api.SeedSteps.Probe), api.StepInput{Request: in.Request, Target: t}, "Probe "+server(t))
 	if err != nil {
 		return explained(out, err)
 	}

@@ -162,7 +162,7 @@ func environment(s *script) *testsuite.TestWorkflowEnvironment {
 	suite.SetLogger(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
 	env := suite.NewTestWorkflowEnvironment()
 	env.SetWorkerOptions(worker.TestOptions())
-	worker.Register(env, s)
+	worker.RegisterSeeds(env, s)
 	env.SetTestTimeout(30 * time.Second)
 	return env
 }

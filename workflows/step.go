@@ -22,7 +22,8 @@ var errSuperseded = errors.New("superseded")
 // method is a step by method expression.
 type method[In, Out any] func(api.SeedSteps, context.Context, In) (Out, error)
 
-func nameOf[In, Out any](m method[In, Out]) string {
+// stepName is the name of a step given by method expression.
+func stepName(m any) string {
 	full := runtime.FuncForPC(reflect.ValueOf(m).Pointer()).Name()
 	return full[strings.LastIndexByte(full, '.')+1:]
 }
@@ -31,7 +32,7 @@ func nameOf[In, Out any](m method[In, Out]) string {
 // softly as a regular activity under the patient policy, until it succeeds,
 // fails hard, the deadline passes, or a signal supersedes the pass.
 func step[In, Out any](r *run, m method[In, Out], in In, summary string) (Out, error) {
-	name := nameOf(m)
+	name := stepName(m)
 	out, err := local[Out](r.ctx, name, in, summary)
 	if err == nil || !soft(err) {
 		return out, err

@@ -1,0 +1,198 @@
+package activities
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/seedmend/seedmend/api"
+	"github.com/seedmend/seedmend/database"
+)
+
+// A sweep asks so many servers at once, and waits so long for each: three that
+// hang hold up three of sixteen for 5 s.
+const (
+	sweepWidth = 16
+	sweepWait  = 5 * time.Second
+)
+
+// Sweep looks at every replica with one status query a server, keeps the status
+// of ReplicationGroups, and starts or wakes the runs of replicas that are stuck.
+func (m *Mender) Sweep(ctx context.Context, in api.SweepInput) (api.SweepResult, error) {
+	groups := m.Known()
+	m.seen.keep(groups)
+	s := &sweep{Mender: m, answers: map[serverKey]answer{}}
+	for _, g := range groups {
+		if swept(g, in, m.seen.stuck(g)) {
+			s.groups = append(s.groups, g)
+		}
+	}
+	s.ask(ctx)
+	for _, g := range s.groups {
+		s.judge(ctx, g)
+	}
+	return s.result, ctx.Err()
+}
+
+// swept tells whether a sweep looks at a group. The operator's informer tells of
+// errors in its own resources, so that healthy ones are looked at seldom.
+func swept(g api.Group, in api.SweepInput, stuck bool) bool {
+	if g.Kind == api.KindReplicationGroup {
+		return !in.Operated
+	}
+	return g.OptedIn && (in.Operated || stuck || slices.ContainsFunc(g.Replicas, func(r api.GroupReplica) bool {
+		return r.Reported != nil && r.Reported.IOErrno == api.AuthErrno
+	}))
+}
+
+// sweep is one look at all groups.
+type sweep struct {
+	*Mender
+	groups []api.Group
+	mu     sync.Mutex
+	// answers holds one a server, however many channels it has.
+	answers map[serverKey]answer
+	result  api.SweepResult
+}
+
+type serverKey struct {
+	group api.GroupRef
+	api.Endpoint
+}
+
+type answer struct {
+	channels []api.Channel
+	err      error
+}
+
+// ask reads the status of every server.
+func (s *sweep) ask(ctx context.Context) {
+	var asking errgroup.Group
+	asking.SetLimit(sweepWidth)
+	for _, g := range s.groups {
+		if g.Invalid != "" {
+			continue
+		}
+		var access access
+		var denied error
+		prepare := sync.OnceFunc(func() { access, denied = s.access(ctx, g.Admin, g.TLS) })
+		asked := map[api.Endpoint]bool{}
+		for _, r := range g.Replicas {
+			if asked[r.Endpoint] {
+				continue
+			}
+			asked[r.Endpoint] = true
+			asking.Go(func() error {
+				prepare()
+				a := answer{err: denied}
+				if denied == nil {
+					a = s.channels(ctx, access.at(r.Endpoint))
+				}
+				s.mu.Lock()
+				defer s.mu.Unlock()
+				s.answers[serverKey{g.GroupRef, r.Endpoint}] = a
+				return nil
+			})
+		}
+	}
+	_ = asking.Wait()
+}
+
+func (s *sweep) channels(ctx context.Context, server database.Admin) answer {
+	ctx, cancel := context.WithTimeout(ctx, sweepWait)
+	defer cancel()
+	channels, err := s.Engine.Channels(ctx, server)
+	return answer{channels, err}
+}
+
+// judge says what a group's replicas are, and wakes what has to be woken.
+func (s *sweep) judge(ctx context.Context, g api.Group) {
+	versions := sync.OnceValue(func() api.Versions {
+		a, err := s.access(ctx, g.Admin, g.TLS)
+		if err != nil {
+			return api.Versions{Generation: g.Generation}
+		}
+		return s.versions(ctx, g, a.at(g.Primary))
+	})
+	found := make([]api.ReplicaStatus, 0, len(g.Replicas))
+	for _, r := range g.Replicas {
+		s.result.Replicas++
+		a := s.answers[serverKey{g.GroupRef, r.Endpoint}]
+		entry := judged(g, r, a)
+		switch {
+		case entry.Reason == api.ReplicaUnreachable:
+			s.result.Unreachable++
+		case entry.IOErrno == api.AuthErrno:
+			s.result.Stuck++
+		}
+		s.wake(ctx, g, r, entry, versions)
+		found = append(found, entry)
+	}
+	if g.Kind == api.KindReplicationGroup {
+		err := s.Groups.UpdateReplicas(ctx, g, func(now []api.ReplicaStatus) []api.ReplicaStatus {
+			for _, e := range found {
+				now = replaced(now, merged(entryOf(now, api.ReplicaRef{Replica: e.Name, Channel: e.Channel}), e, time.Now()))
+			}
+			return now
+		})
+		if err != nil && ctx.Err() == nil {
+			s.Log.Warn("status not written", "group", g.Key(), "error", err)
+		}
+	}
+}
+
+// wake starts or wakes a run where something is new.
+func (s *sweep) wake(ctx context.Context, g api.Group, r api.GroupReplica, e api.ReplicaStatus, versions func() api.Versions) {
+	ref := g.Ref(r)
+	now := sighting{reason: e.Reason, errno: e.IOErrno}
+	stuck := e.IOErrno == api.AuthErrno && g.OptedIn && g.Invalid == ""
+	if stuck {
+		now.versions = versions()
+	}
+	before, known := s.seen.get(ref)
+	if known && before == now {
+		return
+	}
+	woken, err := s.rouse(ctx, ref, r, e, now.versions, stuck, known && before.errno == api.AuthErrno)
+	if err != nil {
+		s.Log.Warn("cannot start or wake the repair", "replica", ref.Key(), "error", err)
+		return // not remembered, so that the next sweep tries again
+	}
+	if woken {
+		s.result.Woken++
+	}
+	s.seen.put(ref, now)
+}
+
+func (s *sweep) rouse(ctx context.Context, ref api.ReplicaRef, r api.GroupReplica, e api.ReplicaStatus, v api.Versions, stuck, was bool) (bool, error) {
+	if stuck {
+		in := api.MendInput{Replica: ref, Since: sinceOf(r)}
+		return true, s.Runs.Look(ctx, in, v, "the replica is stuck on 1045, or its Secret or account has changed")
+	}
+	if e.Reason == api.ReplicationStopped {
+		owed, err := s.Runs.Owed(ctx, ref)
+		if err != nil {
+			return false, err
+		}
+		if owed != api.ThreadsNone {
+			return true, s.Runs.Look(ctx, api.MendInput{Replica: ref, Owed: owed}, v, "a repair that was cut has left the replica stopped")
+		}
+	}
+	if was && e.Phase != api.PhaseUnknown {
+		return true, s.Runs.Wake(ctx, ref, "the replica's state has changed")
+	}
+	return false, nil
+}
+
+func sinceOf(r api.GroupReplica) (since time.Time) {
+	if r.Reported != nil && r.Reported.IOErrno == api.AuthErrno {
+		since = r.Reported.Since
+	}
+	if since.IsZero() {
+		since = time.Now()
+	}
+	return since
+}

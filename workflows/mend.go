@@ -1,0 +1,209 @@
+package workflows
+
+import (
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/seedmend/seedmend/api"
+)
+
+// RepairReplicaAuth gives one replica that is stuck on 1045 the current
+// credentials, after the error has lasted the threshold, and proves that it
+// replicates. There is one run a replica at a time; a change of the replica, its
+// Secret or its resource reaches it as the signal "look".
+func RepairReplicaAuth(ctx workflow.Context, in api.MendInput) (api.MendResult, error) {
+	m := newMending(ctx, in)
+	if err := m.listen(); err != nil {
+		return api.MendResult{}, err
+	}
+	for turns := 1; ; turns++ {
+		result, err := m.turn()
+		if err != nil {
+			return api.MendResult{}, m.fail(err)
+		}
+		if result != nil {
+			return *result, nil
+		}
+		if turns >= mostTurns || workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
+			m.drain()
+			in.Owed, in.State = api.ThreadsNone, &m.state
+			return api.MendResult{}, workflow.NewContinueAsNewError(ctx, api.WorkflowRepairReplicaAuth, in)
+		}
+	}
+}
+
+// mending is the state of one run.
+type mending struct {
+	ctx        workflow.Context
+	replica    api.ReplicaRef
+	tuning     api.MendTuning
+	attributes bool
+	state      api.MendState
+	looks      workflow.ReceiveChannel
+	target     api.MendTarget // of the last look; empty before
+	waiting    bool           // an update may change the wait
+	nudged     bool           // look before the wait is over
+	progress   api.MendProgress
+}
+
+func newMending(ctx workflow.Context, in api.MendInput) *mending {
+	m := &mending{
+		ctx:        ctx,
+		replica:    in.Replica,
+		tuning:     in.Tuning.WithDefaults(),
+		attributes: in.SearchAttributes,
+		state:      api.MendState{Since: in.Since, Skip: in.Manual, Manual: in.Manual, Owed: in.Owed},
+		looks:      workflow.GetSignalChannel(ctx, api.SignalLook),
+		progress:   api.MendProgress{Replica: in.Replica.Key()},
+	}
+	if in.State != nil {
+		m.state = *in.State
+	}
+	return m
+}
+
+// turn looks once, and does what the look calls for. A result ends the run.
+func (m *mending) turn() (*api.MendResult, error) {
+	look, err := m.inspect()
+	if err != nil {
+		return nil, err
+	}
+	now := workflow.Now(m.ctx)
+	m.state.Since = since(m.state, look, now)
+	switch move := Next(m.state, look, now); move.Kind {
+	case MoveEnd:
+		return m.end(look, move)
+	case MoveResume:
+		return nil, m.resume()
+	case MoveWait:
+		return nil, m.wait(look, move)
+	case MoveLeave:
+		return nil, m.leave(look, move.Reason, move.Message)
+	default:
+		return m.mend(look)
+	}
+}
+
+// mend proves, secures and repairs. Each may find a reason to leave the replica
+// as it is.
+func (m *mending) mend(look api.Inspection) (*api.MendResult, error) {
+	m.state.Skip = false
+	m.phase(api.PhaseProving)
+	proof, err := mendStep(m.ctx, api.MendSteps.Prove, api.ProveInput{Target: m.target}, "Prove the Secret on the primary", short)
+	if err != nil {
+		return nil, err
+	}
+	m.state.Versions = proof.Versions
+	m.state.Versions.Generation = look.Versions.Generation
+	if proof.Trouble != nil {
+		return nil, m.leave(look, proof.Trouble.Reason, proof.Trouble.Message)
+	}
+	m.note("Prove", string(proof.Trial)+": "+proof.Detail)
+
+	m.phase(api.PhaseSecuring)
+	security, err := mendStep(m.ctx, api.MendSteps.Secure, api.SecureInput{Target: m.target}, "Make sure that nothing unapplied is lost", draining(m.target.DrainTimeout))
+	if err != nil {
+		return nil, err
+	}
+	if security.Trouble != nil {
+		return nil, m.leave(look, security.Trouble.Reason, security.Trouble.Message)
+	}
+	m.note("Secure", security.Backlog.Detail)
+	return m.repair(look, proof.Versions.Secret)
+}
+
+// repair changes the credentials. It is not cut by a cancellation: START is owed
+// from the moment that STOP is sent.
+func (m *mending) repair(look api.Inspection, secretVersion string) (*api.MendResult, error) {
+	m.phase(api.PhaseRepairing)
+	before := m.state.Owed
+	threads := before
+	if threads == api.ThreadsNone {
+		threads = threadsOf(*look.Channel)
+	}
+	if err := m.owe(threads); err != nil {
+		return nil, err
+	}
+	ctx, cancel := workflow.NewDisconnectedContext(m.ctx)
+	defer cancel()
+	in := api.RepairInput{Target: m.target, SecretVersion: secretVersion, Owed: before != api.ThreadsNone, Verify: m.tuning.Verify}
+	done, err := mendStep(ctx, api.MendSteps.Repair, in, "STOP, CHANGE, START, and prove that it replicates", repairing(m.tuning.Verify))
+	if err != nil {
+		return nil, err // what is owed is seen to by fail
+	}
+	if t := done.Trouble; t != nil && t.Reason == api.SecretChanged {
+		return nil, m.owe(before) // nothing was sent; the new Secret is proven at once
+	} else if t != nil {
+		return nil, m.leave(look, t.Reason, t.Message)
+	}
+	mending := done.Mending
+	if len(mending.Sent) > 0 {
+		m.state.Repairs++
+		before = api.ThreadsNone
+	}
+	if err := m.owe(before); err != nil {
+		return nil, err
+	}
+	m.note("Repair", fmt.Sprintf("%s; %s", mending.Outcome, mending.Detail))
+	return m.outcome(look, mending)
+}
+
+func threadsOf(c api.Channel) api.Threads {
+	if c.SQL {
+		return api.ThreadsAll
+	}
+	return api.ThreadsIO
+}
+
+// outcome ends the run, or leaves the replica for a cool-down that grows.
+func (m *mending) outcome(look api.Inspection, did api.Mending) (*api.MendResult, error) {
+	look.Channel = &did.Channel
+	switch did.Outcome {
+	case api.OutcomeRepaired:
+		return m.done(did, api.ReasonRepaired, "the replica has the current credentials and replicates")
+	case api.OutcomeSQLStopped:
+		return m.done(did, api.SQLThreadStopped, fmt.Sprintf("auth fixed, SQL thread stopped (%d)", did.Channel.SQLErrno))
+	case api.OutcomeHealed:
+		return nil, nil // the next look says what it is now
+	case api.OutcomeUnsafe:
+		return nil, m.leave(look, api.RelayLogNotApplied, did.Detail)
+	case api.OutcomeMismatch:
+		return nil, m.leave(look, api.PrimaryMismatch, did.Detail)
+	case api.OutcomeRefused:
+		m.state.Failures++
+		return nil, m.leave(look, api.StillRefused, did.Detail)
+	default:
+		m.state.Failures++
+		return nil, m.leave(look, api.NotVerified, did.Detail)
+	}
+}
+
+func (m *mending) done(did api.Mending, reason api.Reason, message string) (*api.MendResult, error) {
+	tell := m.told(api.PhaseRepaired, reason, message)
+	tell.IOErrno, tell.Since = did.Channel.IOErrno, time.Time{}
+	tell.Repaired = workflow.Now(m.ctx)
+	if reason == api.SQLThreadStopped {
+		tell.Phase = api.PhaseHandsOff
+	}
+	ctx, cancel := workflow.NewDisconnectedContext(m.ctx)
+	defer cancel()
+	m.tell(ctx, tell)
+	return &api.MendResult{Outcome: did.Outcome, Message: message, Sent: did.Sent}, nil
+}
+
+// end is quiet: nothing failed, nobody is called.
+func (m *mending) end(look api.Inspection, move Move) (*api.MendResult, error) {
+	if err := m.owe(api.ThreadsNone); err != nil {
+		return nil, err
+	}
+	if look.Channel != nil {
+		tell := m.told(move.Phase, move.Reason, move.Message)
+		tell.IOErrno, tell.Since, tell.Quiet = look.Channel.IOErrno, time.Time{}, true
+		m.tell(m.ctx, tell)
+	}
+	m.phase(api.PhaseEnded)
+	m.note("Ended", move.Message)
+	return &api.MendResult{Outcome: api.OutcomeNothing, Message: move.Message}, nil
+}
