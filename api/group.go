@@ -142,6 +142,12 @@ type ReplicaStatus struct {
 	WorkflowID string     `json:"workflowID,omitempty"`
 }
 
+// ConditionHealthy of a ReplicationGroup is True while every replica needs nothing.
+const ConditionHealthy = "Healthy"
+
+// ReasonNotSeen is its reason while a replica has not been looked at yet.
+const ReasonNotSeen Reason = "NotSeenYet"
+
 // Phases of a replica, in a ReplicationGroup's status and in a repair's progress.
 const (
 	PhaseHealthy   = "Healthy"

@@ -66,8 +66,8 @@ const (
 	// AnnotationAllowOverwrite on a Secret of the output's name that is not
 	// ours, set to the request's name, lets seedmend set its own keys there.
 	AnnotationAllowOverwrite = "seedmend.dev/allow-overwrite"
-	// AnnotationReconnect on a MariaDB resource, set to "true", opts in to
-	// repairs; AnnotationThreshold sets after how long an error is mended.
+	// AnnotationReconnect on a MariaDB, set to "true", asks for repairs where its
+	// CRD drops reconnectOnAuthError; AnnotationThreshold is the duration before.
 	AnnotationReconnect = "seedmend.dev/reconnect-on-auth-error"
 	AnnotationThreshold = "seedmend.dev/error-duration-threshold"
 )

@@ -1,16 +1,20 @@
 package k8s
 
 import (
+	"net/http"
+	"sync"
 	"sync/atomic"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/gentype"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/seedmend/seedmend/k8s/mendv1alpha1"
 	"github.com/seedmend/seedmend/k8s/v1alpha1"
 )
 
@@ -22,10 +26,19 @@ type Client struct {
 	// Kube serves the built-in kinds.
 	Kube kubernetes.Interface
 
-	crd rest.Interface
+	// ClusterDomain ends the names of pods; empty is cluster.local. Set it before
+	// the client is used.
+	ClusterDomain string
+
+	crd  rest.Interface // crd.lagoon.sh
+	mend rest.Interface // seedmend.dev
+	// theirs serves kinds that seedmend has no types of.
+	theirs dynamic.Interface
 	// known finds a request in the informer of this process, where there is one.
 	known      atomic.Pointer[func(namespace, name string) *v1alpha1.DatabaseRequest]
 	clusterUID atomic.Pointer[string]
+	// writing holds a turn for each group whose status is written.
+	writing sync.Map
 }
 
 // Clients of seedmend's kinds.
@@ -33,6 +46,7 @@ type (
 	DatabaseRequests            = *gentype.ClientWithList[*v1alpha1.DatabaseRequest, *v1alpha1.DatabaseRequestList]
 	RelationalDatabaseProviders = *gentype.ClientWithList[*v1alpha1.RelationalDatabaseProvider, *v1alpha1.RelationalDatabaseProviderList]
 	DatabaseMySQLProviders      = *gentype.ClientWithList[*v1alpha1.DatabaseMySQLProvider, *v1alpha1.DatabaseMySQLProviderList]
+	ReplicationGroups           = *gentype.ClientWithList[*mendv1alpha1.ReplicationGroup, *mendv1alpha1.ReplicationGroupList]
 )
 
 var (
@@ -43,9 +57,8 @@ var (
 
 func init() {
 	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"}) // for Status
-	if err := v1alpha1.AddToScheme(scheme); err != nil {
-		panic(err)
-	}
+	must(v1alpha1.AddToScheme(scheme))
+	must(mendv1alpha1.AddToScheme(scheme))
 }
 
 // New makes a client. It dials nothing. cfg is left as it is.
@@ -69,15 +82,28 @@ func New(cfg *rest.Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	crdConfig := rest.CopyConfig(cfg)
-	crdConfig.GroupVersion = &v1alpha1.GroupVersion
-	crdConfig.APIPath = "/apis"
-	crdConfig.NegotiatedSerializer = codecs.WithoutConversion()
-	crd, err := rest.RESTClientForConfigAndClient(crdConfig, transport)
+	crd, err := typed(cfg, v1alpha1.GroupVersion, transport)
 	if err != nil {
 		return nil, err
 	}
-	return &Client{Kube: kube, crd: crd}, nil
+	mend, err := typed(cfg, mendv1alpha1.GroupVersion, transport)
+	if err != nil {
+		return nil, err
+	}
+	theirs, err := dynamic.NewForConfigAndClient(cfg, transport)
+	if err != nil {
+		return nil, err
+	}
+	return &Client{Kube: kube, crd: crd, mend: mend, theirs: theirs}, nil
+}
+
+// typed is a client of one group's kinds.
+func typed(cfg *rest.Config, group schema.GroupVersion, transport *http.Client) (rest.Interface, error) {
+	cfg = rest.CopyConfig(cfg)
+	cfg.GroupVersion = &group
+	cfg.APIPath = "/apis"
+	cfg.NegotiatedSerializer = codecs.WithoutConversion()
+	return rest.RESTClientForConfigAndClient(cfg, transport)
 }
 
 // DatabaseRequests of one namespace, or of all for "".
@@ -99,4 +125,11 @@ func (c *Client) DatabaseMySQLProviders(namespace string) DatabaseMySQLProviders
 	return gentype.NewClientWithList(v1alpha1.ResourceDatabaseMySQLProviders, c.crd, parameterCodec, namespace,
 		func() *v1alpha1.DatabaseMySQLProvider { return &v1alpha1.DatabaseMySQLProvider{} },
 		func() *v1alpha1.DatabaseMySQLProviderList { return &v1alpha1.DatabaseMySQLProviderList{} })
+}
+
+// ReplicationGroups of one namespace, or of all for "".
+func (c *Client) ReplicationGroups(namespace string) ReplicationGroups {
+	return gentype.NewClientWithList(mendv1alpha1.ResourceReplicationGroups, c.mend, parameterCodec, namespace,
+		func() *mendv1alpha1.ReplicationGroup { return &mendv1alpha1.ReplicationGroup{} },
+		func() *mendv1alpha1.ReplicationGroupList { return &mendv1alpha1.ReplicationGroupList{} })
 }

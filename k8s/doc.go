@@ -1,9 +1,9 @@
 // Package k8s is the cluster as seedmend sees it: typed clients and informers
 // for its kinds, the output Secret and Service of a request, seed Secrets,
-// status, events and the providers.
+// status, events, the providers, and the groups of replicas that are mended.
 //
-// Everything is written by server-side apply under one field manager
-// (api.FieldManager). Two rules of the API server, tried on 1.37, shape the code:
+// Everything is written under one field manager (api.FieldManager), by
+// server-side apply but for the status of a group, which many write to. Two rules of the API server, tried on 1.37, shape the code:
 //
 //   - metadata.resourceVersion in an apply is a precondition where the object
 //     exists, and is ignored where it does not. So an apply with a version that

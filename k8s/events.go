@@ -15,13 +15,14 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/seedmend/seedmend/api"
+	"github.com/seedmend/seedmend/k8s/mendv1alpha1"
 	"github.com/seedmend/seedmend/k8s/v1alpha1"
 )
 
 // maxEventMessage is the API server's limit, in bytes.
 const maxEventMessage = 1024
 
-// Events tells of requests in Kubernetes events. They are sent in the
+// Events tells of requests and groups in Kubernetes events. They are sent in the
 // background, repeated ones are counted up and floods are held back (as
 // client-go does it), and one that cannot be sent is dropped: a status, never an
 // event, is what others may rely on.
@@ -52,28 +53,50 @@ func NewEvents(client *Client) *Events {
 
 // Normal tells of something that went well.
 func (e *Events) Normal(req api.Request, reason, message string) {
-	e.record(req, corev1.EventTypeNormal, reason, message)
+	e.record(aboutRequest(req), corev1.EventTypeNormal, reason, message)
 }
 
 // Warning tells of something that somebody should look at.
 func (e *Events) Warning(req api.Request, reason, message string) {
-	e.record(req, corev1.EventTypeWarning, reason, message)
+	e.record(aboutRequest(req), corev1.EventTypeWarning, reason, message)
 }
 
-func (e *Events) record(req api.Request, kind, reason, message string) {
+// GroupNormal is Normal for a group of replicas.
+func (e *Events) GroupNormal(g api.Group, reason, message string) {
+	e.record(aboutGroup(g), corev1.EventTypeNormal, reason, message)
+}
+
+// GroupWarning is Warning for a group of replicas.
+func (e *Events) GroupWarning(g api.Group, reason, message string) {
+	e.record(aboutGroup(g), corev1.EventTypeWarning, reason, message)
+}
+
+func aboutRequest(req api.Request) corev1.ObjectReference {
+	return corev1.ObjectReference{
+		APIVersion: v1alpha1.GroupVersion.String(), Kind: v1alpha1.KindDatabaseRequest,
+		Namespace: req.Namespace, Name: req.Name, UID: types.UID(req.UID),
+	}
+}
+
+func aboutGroup(g api.Group) corev1.ObjectReference {
+	version := mendv1alpha1.GroupVersion
+	if g.Kind == api.KindMariaDB {
+		version = mariaDBResource.GroupVersion()
+	}
+	return corev1.ObjectReference{
+		APIVersion: version.String(), Kind: g.Kind,
+		Namespace: g.Namespace, Name: g.Name, UID: types.UID(g.UID),
+	}
+}
+
+func (e *Events) record(about corev1.ObjectReference, kind, reason, message string) {
 	now := metav1.Now()
 	event := &corev1.Event{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: req.Namespace,
-			Name:      fmt.Sprintf("%s.%x", req.Name, now.UnixNano()),
+			Namespace: about.Namespace,
+			Name:      fmt.Sprintf("%s.%x", about.Name, now.UnixNano()),
 		},
-		InvolvedObject: corev1.ObjectReference{
-			APIVersion: v1alpha1.GroupVersion.String(),
-			Kind:       v1alpha1.KindDatabaseRequest,
-			Namespace:  req.Namespace,
-			Name:       req.Name,
-			UID:        types.UID(req.UID),
-		},
+		InvolvedObject:      about,
 		Type:                kind,
 		Reason:              reason,
 		Message:             cutBytes(message, maxEventMessage),

@@ -19,8 +19,8 @@ import (
 
 // What a caller has to tell apart from a failure.
 var (
-	// ErrGone: the request does not exist any more, or another object bears its name.
-	ErrGone = errors.New("the request is gone")
+	// ErrGone: the request or group does not exist any more, or another object bears its name.
+	ErrGone = errors.New("the object is gone")
 	// ErrNotFound: the object that was asked for does not exist.
 	ErrNotFound = errors.New("not found")
 	// ErrChanged: the object is not as it was when it was read; nothing was done.

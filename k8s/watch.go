@@ -9,7 +9,6 @@ import (
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
@@ -21,6 +20,7 @@ import (
 // WatchOptions of a Watch.
 type WatchOptions struct {
 	// ProvidersOnly leaves requests alone: enough for a process that only works.
+	// Groups of replicas are watched all the same.
 	ProvidersOnly bool
 	// MySQLNamespaces are where DatabaseMySQLProviders are read from; none by default.
 	MySQLNamespaces []string
@@ -32,12 +32,15 @@ type WatchOptions struct {
 	OnRequest func(obj *v1alpha1.DatabaseRequest, initial bool)
 	// OnDelete is called once for a request that is gone, with its last known state.
 	OnDelete func(obj *v1alpha1.DatabaseRequest)
+	// OnGroup is called for a group of replicas that is new or not as it was,
+	// also for one that is Invalid. Calls come one at a time.
+	OnGroup func(group api.Group)
 	// Log gets one line when a kind cannot be watched, one a minute while it
 	// lasts, and one when it is over.
 	Log *slog.Logger
 }
 
-// Watch keeps the requests and providers of a cluster at hand. It survives CRDs
+// Watch keeps the requests, providers and groups of a cluster at hand. It survives CRDs
 // that are missing, deleted or made anew, and an API server that goes away.
 type Watch struct {
 	client   *Client
@@ -47,6 +50,8 @@ type Watch struct {
 
 	requests  *watched
 	providers *watched
+	older     []*watched // DatabaseMySQLProviders, one a namespace
+	groups    []*watched
 }
 
 // watched is one informer behind its gate.
@@ -72,8 +77,10 @@ func NewWatch(client *Client, opts WatchOptions) *Watch {
 	w.providers = newWatched(w, v1alpha1.ResourceRelationalDatabaseProviders, false, client.RelationalDatabaseProviders(), &v1alpha1.RelationalDatabaseProvider{}, 0)
 	w.required = append(w.required, w.providers)
 	for _, namespace := range opts.MySQLNamespaces {
-		w.optional = append(w.optional, newWatched(w, v1alpha1.ResourceDatabaseMySQLProviders, true, client.DatabaseMySQLProviders(namespace), &v1alpha1.DatabaseMySQLProvider{}, 0))
+		w.older = append(w.older, newWatched(w, v1alpha1.ResourceDatabaseMySQLProviders, true, client.DatabaseMySQLProviders(namespace), &v1alpha1.DatabaseMySQLProvider{}, 0))
 	}
+	w.optional = slices.Clone(w.older)
+	w.watchGroups()
 	if !opts.ProvidersOnly {
 		w.requests = newWatched(w, v1alpha1.ResourceDatabaseRequests, false, client.DatabaseRequests(corev1.NamespaceAll), &v1alpha1.DatabaseRequest{}, opts.Resync)
 		w.required = append(w.required, w.requests)
@@ -101,15 +108,6 @@ func must(err error) {
 	if err != nil {
 		panic(err)
 	}
-}
-
-// slim drops what nobody here reads.
-func slim(obj any) (any, error) {
-	if m, err := meta.Accessor(obj); err == nil {
-		m.SetManagedFields(nil)
-		delete(m.GetAnnotations(), corev1.LastAppliedConfigAnnotation)
-	}
-	return obj, nil
 }
 
 // handler turns the informer's calls into those of the options.
@@ -173,7 +171,8 @@ func (w *Watch) Run(ctx context.Context) {
 
 // Synced tells whether the requests and the providers are known, and every
 // request that was there has been handed to OnRequest. It turns false while one
-// of their CRDs is missing. A cluster without DatabaseMySQLProviders is fine.
+// of their CRDs is missing. A cluster without DatabaseMySQLProviders or groups is
+// fine; where there are groups, they are known and have been handed to OnGroup.
 func (w *Watch) Synced() bool {
 	for _, each := range w.required {
 		if !each.synced() {
@@ -210,7 +209,7 @@ func (w *Watch) Requests() []*v1alpha1.DatabaseRequest {
 // fails softly until the providers are known.
 func (w *Watch) Catalog() *Catalog {
 	return &Catalog{client: w.client, namespaces: w.opts.MySQLNamespaces, read: func() ([]offer, error) {
-		for _, each := range append([]*watched{w.providers}, w.optional...) {
+		for _, each := range append([]*watched{w.providers}, w.older...) {
 			if !each.settled() || each == w.providers && !each.synced() {
 				return nil, api.Failf(api.ClusterAPIError, "The providers are not known yet.")
 			}
@@ -219,7 +218,7 @@ func (w *Watch) Catalog() *Catalog {
 		for _, p := range listed[*v1alpha1.RelationalDatabaseProvider](w.providers) {
 			all = append(all, offersOf(p)...)
 		}
-		for _, each := range w.optional {
+		for _, each := range w.older {
 			for _, p := range listed[*v1alpha1.DatabaseMySQLProvider](each) {
 				all = append(all, mysqlOffersOf(p)...)
 			}

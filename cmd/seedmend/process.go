@@ -113,7 +113,7 @@ func (p *process) serve(ctx context.Context, watch *k8s.Watch, works, watches bo
 func (p *process) work(ctx context.Context, c client.Client, watch *k8s.Watch) (stop func(), err error) {
 	events := k8s.NewEvents(p.kube)
 	seeder, engine := newSeeder(p.kube, watch, events, p.service, p.log)
-	w := worker.New(c, seeder, p.metrics)
+	w := worker.NewSeeds(c, seeder, p.metrics)
 	if err := w.Start(); err != nil {
 		return nil, err
 	}

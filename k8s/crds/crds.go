@@ -1,4 +1,5 @@
-// Package crds holds the CustomResourceDefinitions generated from k8s/v1alpha1.
+// Package crds holds the CustomResourceDefinitions generated from
+// k8s/v1alpha1 and k8s/mendv1alpha1.
 package crds
 
 import "embed"

@@ -57,7 +57,7 @@ func TestChartInstalls(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, after.GetLabels(), "a CRD of somebody else was changed")
 	require.Equal(t, before.Object["spec"], after.Object["spec"])
-	for _, name := range []string{"relationaldatabaseproviders.crd.lagoon.sh", "databasemysqlproviders.crd.lagoon.sh"} {
+	for _, name := range []string{"relationaldatabaseproviders.crd.lagoon.sh", "databasemysqlproviders.crd.lagoon.sh", "replicationgroups.seedmend.dev"} {
 		_, err = objects.Resource(crdKind).Get(ctx, name, metav1.GetOptions{})
 		require.NoError(t, err, "a CRD went with the release, and every resource of it")
 	}
@@ -80,6 +80,9 @@ func requireRights(ctx context.Context, t *testing.T, admin *rest.Config) kubern
 	}{
 		{true, authv1.ResourceAttributes{Verb: "watch", Group: "crd.lagoon.sh", Resource: "databaserequests"}},
 		{true, authv1.ResourceAttributes{Verb: "patch", Group: "crd.lagoon.sh", Resource: "databaserequests", Subresource: "status", Namespace: tenant}},
+		{true, authv1.ResourceAttributes{Verb: "watch", Group: "seedmend.dev", Resource: "replicationgroups"}},
+		{true, authv1.ResourceAttributes{Verb: "patch", Group: "seedmend.dev", Resource: "replicationgroups", Subresource: "status", Namespace: tenant}},
+		{true, authv1.ResourceAttributes{Verb: "watch", Group: "k8s.mariadb.com", Resource: "mariadbs"}},
 		{true, authv1.ResourceAttributes{Verb: "get", Resource: "secrets", Namespace: tenant}},
 		{true, authv1.ResourceAttributes{Verb: "patch", Resource: "services", Namespace: tenant}},
 		{true, authv1.ResourceAttributes{Verb: "create", Group: "discovery.k8s.io", Resource: "endpointslices", Namespace: tenant}},
@@ -89,6 +92,9 @@ func requireRights(ctx context.Context, t *testing.T, admin *rest.Config) kubern
 		{false, authv1.ResourceAttributes{Verb: "list", Resource: "secrets", Namespace: tenant}},
 		{false, authv1.ResourceAttributes{Verb: "watch", Resource: "secrets", Namespace: releaseNamespace}},
 		{false, authv1.ResourceAttributes{Verb: "patch", Group: "crd.lagoon.sh", Resource: "databaserequests", Namespace: tenant}},
+		{false, authv1.ResourceAttributes{Verb: "patch", Group: "seedmend.dev", Resource: "replicationgroups", Namespace: tenant}},
+		{false, authv1.ResourceAttributes{Verb: "patch", Group: "k8s.mariadb.com", Resource: "mariadbs", Namespace: tenant}},
+		{false, authv1.ResourceAttributes{Verb: "patch", Group: "k8s.mariadb.com", Resource: "mariadbs", Subresource: "status", Namespace: tenant}},
 		{false, authv1.ResourceAttributes{Verb: "get", Resource: "namespaces", Namespace: tenant, Name: tenant}},
 		{false, authv1.ResourceAttributes{Verb: "update", Group: "coordination.k8s.io", Resource: "leases", Namespace: releaseNamespace, Name: "another"}},
 		{false, authv1.ResourceAttributes{Verb: "create", Group: "coordination.k8s.io", Resource: "leases", Namespace: tenant}},
