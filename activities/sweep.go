@@ -169,7 +169,7 @@ func (s *sweep) wake(ctx context.Context, g api.Group, r api.GroupReplica, e api
 
 func (s *sweep) rouse(ctx context.Context, ref api.ReplicaRef, r api.GroupReplica, e api.ReplicaStatus, v api.Versions, stuck, was bool) (bool, error) {
 	if stuck {
-		in := api.MendInput{Replica: ref, Since: sinceOf(r)}
+		in := api.MendInput{Replica: ref, Since: sinceOf(ref, r)}
 		return true, s.Runs.Look(ctx, in, v, "the replica is stuck on 1045, or its Secret or account has changed")
 	}
 	if e.Reason == api.ReplicationStopped {
@@ -187,12 +187,14 @@ func (s *sweep) rouse(ctx context.Context, ref api.ReplicaRef, r api.GroupReplic
 	return false, nil
 }
 
-func sinceOf(r api.GroupReplica) (since time.Time) {
-	if r.Reported != nil && r.Reported.IOErrno == api.AuthErrno {
-		since = r.Reported.Since
+// sinceOf is when the error began, as far as anybody knows.
+func sinceOf(ref api.ReplicaRef, r api.GroupReplica) time.Time {
+	if r.Reported == nil || r.Reported.IOErrno != api.AuthErrno || r.Reported.Since.IsZero() {
+		return time.Now()
 	}
-	if since.IsZero() {
-		since = time.Now()
+	if ref.Group.Kind == api.KindReplicationGroup {
+		// Our own status has whole seconds, cut off; never mend too early.
+		return r.Reported.Since.Add(time.Second)
 	}
-	return since
+	return r.Reported.Since
 }

@@ -61,6 +61,7 @@ func (m *mending) mayChangeWait(_ workflow.Context, u api.WaitUpdate) error {
 
 func (m *mending) changeWait(_ workflow.Context, u api.WaitUpdate) (api.WaitAnswer, error) {
 	m.nudged = true
+	m.phase(api.PhaseStuck)
 	if u.Skip {
 		m.state.Skip = true
 		m.note("Wait", "skipped by a person")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/seedmend/seedmend/api"
+	"github.com/seedmend/seedmend/database/mysql"
 	"github.com/seedmend/seedmend/k8s"
 	"github.com/seedmend/seedmend/k8s/v1alpha1"
 	"github.com/seedmend/seedmend/starter"
@@ -29,6 +31,7 @@ type process struct {
 
 	temporal atomic.Bool
 	watcher  atomic.Pointer[starter.Watcher]
+	groups   atomic.Pointer[starter.GroupWatcher]
 }
 
 var (
@@ -45,6 +48,11 @@ func (p *process) run(ctx context.Context, works, watches bool) error {
 		OnRequest: func(obj *v1alpha1.DatabaseRequest, _ bool) {
 			if w := p.watcher.Load(); w != nil {
 				w.OnRequest(k8s.Snapshot(obj), k8s.Terminal(obj))
+			}
+		},
+		OnGroup: func(group api.Group) {
+			if w := p.groups.Load(); w != nil {
+				w.OnGroup(group)
 			}
 		},
 		OnDelete: func(obj *v1alpha1.DatabaseRequest) {
@@ -90,12 +98,9 @@ func (p *process) serve(ctx context.Context, watch *k8s.Watch, works, watches bo
 	if !synced(ctx, watch) {
 		return ctx.Err()
 	}
-	var searchable bool
-	if watches {
-		searchable = worker.EnsureSearchAttributes(ctx, c, options.Namespace, p.log)
-	}
+	searchable := worker.EnsureSearchAttributes(ctx, c, options.Namespace, p.log)
 	if works {
-		stop, err := p.work(ctx, c, watch)
+		stop, err := p.work(ctx, c, watch, searchable)
 		if err != nil {
 			return err
 		}
@@ -110,15 +115,26 @@ func (p *process) serve(ctx context.Context, watch *k8s.Watch, works, watches bo
 	return p.watch(ctx, c, watch, searchable)
 }
 
-func (p *process) work(ctx context.Context, c client.Client, watch *k8s.Watch) (stop func(), err error) {
+// work runs both workers: each job has a task queue of its own.
+func (p *process) work(ctx context.Context, c client.Client, watch *k8s.Watch, searchable bool) (stop func(), err error) {
 	events := k8s.NewEvents(p.kube)
-	seeder, engine := newSeeder(p.kube, watch, events, p.service, p.log)
-	w := worker.NewSeeds(c, seeder, p.metrics)
-	if err := w.Start(); err != nil {
+	engine := mysql.New(mysql.Options{TLS: mysql.TLSPolicy(p.service.databaseTLS), Log: p.log})
+	mends := &starter.Mends{Client: c, SearchAttributes: searchable}
+	seeds := worker.NewSeeds(c, newSeeder(p.kube, watch, events, engine, p.log), p.metrics)
+	mending := worker.NewMends(c, newMender(p.kube, watch, events, engine, mends, p.log), p.metrics)
+	if err := seeds.Start(); err != nil {
+		return nil, err
+	}
+	if err := mending.Start(); err != nil {
+		seeds.Stop()
 		return nil, err
 	}
 	return func() {
-		w.Stop() // stops polling at once, and lets running activities end
+		// Each stops polling at once, and lets running activities end.
+		var stopping sync.WaitGroup
+		stopping.Go(seeds.Stop)
+		stopping.Go(mending.Stop)
+		stopping.Wait()
 		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer cancel()
 		events.Shutdown(closing)
@@ -136,15 +152,44 @@ func (p *process) watch(ctx context.Context, c client.Client, watch *k8s.Watch, 
 	if err != nil {
 		return err
 	}
+	groups := starter.NewGroupWatcher(&starter.Mends{Client: c, SearchAttributes: searchable}, p.log)
+	p.groups.Store(groups)
+	for _, g := range watch.Groups() {
+		groups.OnGroup(g) // those that came before there was a watcher
+	}
+	lead := func(ctx context.Context) {
+		var leading sync.WaitGroup
+		leading.Go(func() { watcher.Lead(ctx) })
+		leading.Go(func() { groups.Lead(ctx) })
+		leading.Go(func() { p.schedule(ctx, c) })
+		leading.Wait()
+	}
 	if !p.service.leaderElection {
-		watcher.Lead(ctx)
+		lead(ctx)
 		return ctx.Err()
 	}
 	namespace := p.service.leaderNamespace
 	if namespace == "" {
 		namespace = podNamespace()
 	}
-	return starter.Election{Client: p.kube.Kube, Namespace: namespace, Identity: identity(), Log: p.log}.Run(ctx, watcher.Lead)
+	return starter.Election{Client: p.kube.Kube, Namespace: namespace, Identity: identity(), Log: p.log}.Run(ctx, lead)
+}
+
+// schedule makes the schedules of the sweeps as the flags have them.
+func (p *process) schedule(ctx context.Context, c client.Client) {
+	for pause := time.Second; ctx.Err() == nil; pause = min(2*pause, time.Minute) {
+		err := p.service.sweeps.Ensure(ctx, c)
+		if err == nil {
+			return
+		}
+		if ctx.Err() == nil {
+			p.log.Warn("the schedules of the sweeps cannot be made; trying on", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(pause):
+		}
+	}
 }
 
 // synced waits for the caches, however long a CRD takes to appear.

@@ -11,7 +11,6 @@ import (
 
 	"github.com/seedmend/seedmend/activities"
 	"github.com/seedmend/seedmend/database"
-	"github.com/seedmend/seedmend/database/mysql"
 	"github.com/seedmend/seedmend/k8s"
 	"github.com/seedmend/seedmend/worker"
 )
@@ -72,13 +71,25 @@ func serve(ctx context.Context, s *service, log *slog.Logger, works, watches boo
 	if err := errors.Join(worker.Serve(ctx, s.healthAddress, health.Handler()), worker.Serve(ctx, s.metricsAddress, metrics.Handler())); err != nil {
 		return err
 	}
+	kube.ClusterDomain = s.clusterDomain
 	p := &process{service: s, kube: kube, metrics: metrics, health: health, log: log}
 	return p.run(ctx, works, watches)
 }
 
-// newSeeder gives the steps what they work with. The engine is closed by the caller.
-func newSeeder(kube *k8s.Client, watch *k8s.Watch, events activities.Events, s *service, log *slog.Logger) (*activities.Seeder, database.Engine) {
-	engine := mysql.New(mysql.Options{TLS: mysql.TLSPolicy(s.databaseTLS), Log: log})
+// newMender gives the steps of mending what they work with.
+func newMender(kube *k8s.Client, watch *k8s.Watch, events activities.GroupEvents, engine database.Replication, runs activities.Runs, log *slog.Logger) *activities.Mender {
+	mender := activities.NewMender()
+	mender.Groups = kube
+	mender.Known = watch.Groups
+	mender.Engine = engine
+	mender.Runs = runs
+	mender.Events = events
+	mender.Log = log
+	return mender
+}
+
+// newSeeder gives the steps of seeding what they work with.
+func newSeeder(kube *k8s.Client, watch *k8s.Watch, events activities.Events, engine database.Engine, log *slog.Logger) *activities.Seeder {
 	seeder := activities.NewSeeder()
 	seeder.Cluster = kube
 	seeder.Providers = watch.Catalog()
@@ -86,7 +97,7 @@ func newSeeder(kube *k8s.Client, watch *k8s.Watch, events activities.Events, s *
 	seeder.Engines = map[string]database.Engine{k8s.TypeMySQL: engine, k8s.TypeMariaDB: engine}
 	seeder.Events = events
 	seeder.Log = log
-	return seeder, engine
+	return seeder
 }
 
 func identity() string {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/seedmend/seedmend/api"
 	"github.com/seedmend/seedmend/database/mysql"
+	"github.com/seedmend/seedmend/starter"
 )
 
 // environment gives each flag that was not set its twin's value.
@@ -78,6 +79,8 @@ type service struct {
 	providerNamespaces []string
 	databaseTLS        string
 	tuning             api.Tuning
+	sweeps             starter.Sweeps
+	clusterDomain      string
 	leaderElection     bool
 	leaderNamespace    string
 	healthAddress      string
@@ -89,6 +92,7 @@ func (s *service) addCommon(flags *pflag.FlagSet) {
 	s.cluster.add(flags)
 	flags.StringVar(&s.healthAddress, "health-address", ":8080", "address of /livez and /readyz; empty = none")
 	flags.StringVar(&s.metricsAddress, "metrics-address", ":9090", "address of /metrics; empty = none")
+	flags.StringVar(&s.clusterDomain, "cluster-domain", "cluster.local", "the cluster's DNS domain, in which the pods of MariaDB resources are found")
 	flags.StringSliceVar(&s.providerNamespaces, "provider-namespace", []string{"lagoon"}, "namespaces that DatabaseMySQLProviders are read from (repeatable)")
 }
 
@@ -99,6 +103,8 @@ func (s *service) addWorker(flags *pflag.FlagSet) {
 func (s *service) addWatcher(flags *pflag.FlagSet) {
 	flags.DurationVar(&s.tuning.Deadline, "deadline", time.Hour, "how long soft failures of a request are retried")
 	flags.DurationVar(&s.tuning.SeedWait, "seed-wait", 30*time.Second, "how long a seed Secret that does not exist yet is waited for")
+	flags.DurationVar(&s.sweeps.Groups, "sweep-interval", 30*time.Second, "how often the replicas of ReplicationGroups are looked at; 0 = never")
+	flags.DurationVar(&s.sweeps.Operated, "mariadb-sweep-interval", 5*time.Minute, "how often the replicas of MariaDB resources that opted in are looked at; 0 = only when the resource reports an error")
 	flags.BoolVar(&s.leaderElection, "leader-election", true, "let one of several watchers act at a time")
 	flags.StringVar(&s.leaderNamespace, "leader-election-namespace", "", "namespace of the Lease; default: the pod's own")
 }
@@ -109,6 +115,12 @@ func (s *service) check() error {
 	}
 	if s.tuning.Deadline < 0 || s.tuning.SeedWait < 0 {
 		return fmt.Errorf("--deadline and --seed-wait cannot be negative")
+	}
+	if s.sweeps.Groups < 0 || s.sweeps.Operated < 0 {
+		return fmt.Errorf("--sweep-interval and --mariadb-sweep-interval cannot be negative")
+	}
+	if b := s.sweeps.Groups; b > 0 && b < time.Second {
+		return fmt.Errorf("--sweep-interval cannot be shorter than 1s")
 	}
 	return nil
 }
