@@ -52,6 +52,8 @@ func (o Options) withDefaults() Options {
 type Engine struct {
 	opts  Options
 	pools *pools
+	// groups of replicas: one change of credentials in each at a time.
+	groups keyed
 }
 
 var _ database.Engine = (*Engine)(nil)
