@@ -15,6 +15,16 @@ import (
 type poolKey struct {
 	database.Address
 	Username string
+	// TLS is the admin's own mode and key.
+	TLS string
+}
+
+func keyOf(admin database.Admin) poolKey {
+	key := poolKey{Address: admin.Address, Username: admin.Username}
+	if admin.TLS.Mode != "" || admin.TLS.Key != "" {
+		key.TLS = admin.TLS.Mode + " " + admin.TLS.Key
+	}
+	return key
 }
 
 // pool holds the connections of one admin user on one server.
@@ -54,7 +64,7 @@ func newPools(limit int, open func(context.Context, database.Admin) (*pool, erro
 // while the others wait. fresh says that this caller did.
 func (p *pools) get(ctx context.Context, admin database.Admin) (e *entry, fresh bool, err error) {
 	for {
-		e, fresh, err = p.enter(poolKey{admin.Address, admin.Username})
+		e, fresh, err = p.enter(keyOf(admin))
 		if err != nil {
 			return nil, false, err
 		}
@@ -118,11 +128,13 @@ func (p *pools) evict(e *entry) {
 	p.remove(e)
 }
 
-func (p *pools) evictKey(key poolKey) {
+func (p *pools) evictUser(addr database.Address, username string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if el, ok := p.byKey[key]; ok {
-		p.remove(el.Value.(*entry))
+	for key, el := range p.byKey {
+		if key.Address == addr && key.Username == username {
+			p.remove(el.Value.(*entry))
+		}
 	}
 }
 

@@ -120,7 +120,7 @@ func TestAFailureToOpenIsSharedButNotKept(t *testing.T) {
 func (p *pools) refs(host string) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if el, ok := p.byKey[poolKey{adminAt(host).Address, "root"}]; ok {
+	if el, ok := p.byKey[keyOf(adminAt(host))]; ok {
 		return el.Value.(*entry).refs
 	}
 	return 0

@@ -122,3 +122,16 @@ var (
 	stepGrant      = step{"grant the user its privileges", "GRANT OPTION, together with every privilege on the database"}
 	stepProof      = step{name: "write a table with the new user"}
 )
+
+// Steps of mending. MariaDB splits SUPER from 10.5 on, MySQL from 8.0.
+var (
+	stepReplicationLogin = step{name: "log in as the replication user"}
+	stepAccounts         = step{"read the server's accounts", "SELECT on mysql.*"}
+	stepStatus           = step{"read the replication status", "REPLICA MONITOR (MariaDB from 10.5) or REPLICATION CLIENT"}
+	stepPositions        = step{"compare positions", "BINLOG MONITOR (MariaDB from 10.5) or REPLICATION CLIENT"}
+	stepStop             = step{"stop the replica", replicaAdmin}
+	stepChange           = step{"change the replica's credentials", replicaAdmin}
+	stepStart            = step{"start the replica", replicaAdmin}
+)
+
+const replicaAdmin = "REPLICATION SLAVE ADMIN (MariaDB from 10.5), REPLICATION_SLAVE_ADMIN (MySQL 8) or SUPER"

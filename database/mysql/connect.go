@@ -37,6 +37,9 @@ type attempt struct{ cfg *mysql.Config }
 
 type attemptKey struct{}
 
+// patienceKey is for connections whose statements may last longer than QueryTimeout.
+type patienceKey struct{}
+
 func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -49,7 +52,7 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 
 // connector makes one for an account; the password goes in through the struct,
 // never through a formatted DSN.
-func (e *Engine) connector(addr database.Address, cred database.Credentials, db string, options ...mysql.Option) (connector, error) {
+func (e *Engine) connector(addr database.Address, t database.TLS, cred database.Credentials, db string, options ...mysql.Option) (connector, error) {
 	cfg := mysql.NewConfig()
 	cfg.User, cfg.Passwd, cfg.DBName = cred.Username, cred.Password, db
 	cfg.Net, cfg.Addr = "tcp", net.JoinHostPort(addr.Host, strconv.Itoa(addr.Port))
@@ -59,7 +62,7 @@ func (e *Engine) connector(addr database.Address, cred database.Credentials, db 
 	// the mode (NO_BACKSLASH_ESCAPES) that the server reports on the connection.
 	cfg.InterpolateParams = true
 	cfg.Logger = driverLog{e.opts.Log}
-	e.opts.encrypt(cfg, addr.Host)
+	e.opts.forServer(t).encrypt(cfg, addr.Host)
 
 	// With a hook the driver works on a copy of the configuration for each
 	// connection. Without, its fallback to plaintext writes to the shared one:
@@ -67,6 +70,9 @@ func (e *Engine) connector(addr database.Address, cred database.Credentials, db 
 	options = append(options, mysql.BeforeConnect(func(ctx context.Context, cfg *mysql.Config) error {
 		if a, ok := ctx.Value(attemptKey{}).(*attempt); ok {
 			a.cfg = cfg
+		}
+		if d, ok := ctx.Value(patienceKey{}).(time.Duration); ok {
+			cfg.ReadTimeout = d
 		}
 		return nil
 	}))
@@ -83,6 +89,7 @@ func (e *Engine) connector(addr database.Address, cred database.Credentials, db 
 // login is how a seed's login ended, and its connection where it stands.
 type login struct {
 	at   site
+	step step
 	auth api.Login
 	// access is set where a database was asked for and auth is ok.
 	access api.Login
@@ -93,22 +100,27 @@ type login struct {
 	conn    driver.Conn
 }
 
-// login logs in with the bytes of a seed. It answers an error only where it
+// login logs in with the bytes of a seed.
+func (e *Engine) login(ctx context.Context, addr database.Address, t database.TLS, cred database.Credentials, db string) (*login, error) {
+	return e.loginFor(ctx, stepSeedLogin, addr, t, cred, db)
+}
+
+// loginFor logs in for a step. It answers an error only where it
 // could not find out: an unreachable or busy server, a blocked host, a cut.
-func (e *Engine) login(ctx context.Context, addr database.Address, cred database.Credentials, db string) (*login, error) {
-	at := e.site(addr, "")
+func (e *Engine) loginFor(ctx context.Context, st step, addr database.Address, t database.TLS, cred database.Credentials, db string) (*login, error) {
+	at := e.site(addr, t, "")
 	// Both end with a NUL in the protocol.
 	if strings.ContainsRune(cred.Username, 0) || strings.ContainsRune(db, 0) {
 		return nil, api.Failf(api.NameInvalid, "a name holds a NUL byte")
 	}
-	c, err := e.connector(addr, cred, db)
+	c, err := e.connector(addr, t, cred, db)
 	if err != nil {
 		return nil, err
 	}
 	var a attempt
 	conn, err := c.Connect(context.WithValue(ctx, attemptKey{}, &a))
-	l := &login{at: at, conn: conn, tls: a.cfg != nil && a.cfg.TLS != nil}
-	l.auth, err = at.outcome(ctx, stepSeedLogin, err)
+	l := &login{at: at, step: st, conn: conn, tls: a.cfg != nil && a.cfg.TLS != nil}
+	l.auth, err = at.outcome(ctx, st, err)
 	switch {
 	case err != nil:
 		return nil, err
@@ -136,7 +148,7 @@ func (l *login) currentUser(ctx context.Context) (string, error) {
 			err = io.ErrUnexpectedEOF
 		}
 	}
-	outcome, err := l.at.outcome(ctx, stepSeedLogin, err)
+	outcome, err := l.at.outcome(ctx, l.step, err)
 	if err != nil {
 		return "", err
 	}

@@ -36,7 +36,7 @@ func (e *Engine) Create(ctx context.Context, admin database.Admin, owner api.Own
 	defer s.discard()
 	c := &creation{
 		engine: e, session: s, claims: s.claimer(seed.Database), owner: owner, seed: seed,
-		user: sqlUser(seed.Username, admin.Username),
+		user: sqlUser(seed.Username, admin.Username), tls: admin.TLS,
 	}
 	if c.lock, err = s.lock(ctx, seed.Database, e.opts.QueryTimeout/2); err != nil {
 		return err
@@ -58,6 +58,7 @@ type creation struct {
 	owner  api.Owner
 	seed   database.Seed
 	user   string
+	tls    database.TLS
 
 	// fresh: this run took the claim, so nothing that exists is of our making.
 	fresh bool
@@ -167,7 +168,7 @@ func (c *creation) account(ctx context.Context) error {
 		return api.Failf(api.UserConflict, "%s: user %q was created by somebody else meanwhile", c.at, c.user)
 	}
 	// Only who made it knows the password.
-	l, err := c.engine.login(ctx, c.at.addr, c.seed.Credentials, "")
+	l, err := c.engine.login(ctx, c.at.addr, c.tls, c.seed.Credentials, "")
 	if err != nil {
 		return err
 	}

@@ -43,7 +43,7 @@ func TestManyAccountsOfAnotherPluginDoNotStandInTheWayOfACreation(t *testing.T) 
 	asked := 0
 	for i := range 20 {
 		seed := database.Seed{Credentials: database.Credentials{Username: fmt.Sprintf("nobody-%d", i), Password: "x"}, Database: fmt.Sprintf("nothing_%d", i)}
-		l, err := r.engine.login(t.Context(), r.admin.Address, seed.Credentials, "")
+		l, err := r.engine.login(t.Context(), r.admin.Address, r.admin.TLS, seed.Credentials, "")
 		require.NoError(t, err)
 		l.close()
 		if l.auth == api.LoginUnsupportedPlugin {

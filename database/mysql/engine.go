@@ -52,6 +52,8 @@ func (o Options) withDefaults() Options {
 type Engine struct {
 	opts  Options
 	pools *pools
+	// groups of replicas: one change of credentials in each at a time.
+	groups keyed
 }
 
 var _ database.Engine = (*Engine)(nil)
@@ -66,7 +68,7 @@ func New(opts Options) *Engine {
 // Evict forgets the open connections of an admin user, so that the next use
 // reads the password afresh. What runs on them is not interrupted.
 func (e *Engine) Evict(addr database.Address, username string) {
-	e.pools.evictKey(poolKey{addr, username})
+	e.pools.evictUser(addr, username)
 }
 
 // Close ends every idle connection, and the others as soon as they are done.
@@ -76,8 +78,8 @@ func (e *Engine) Close() error { return e.pools.close() }
 // CredentialsRejected, AccessDenied, DatabaseMissing, AccountLocked,
 // PasswordExpired, TLSRequired, AuthPluginUnsupported, and the soft ones.
 func (e *Engine) Login(ctx context.Context, addr database.Address, seed database.Seed) error {
-	at := e.site(addr, "")
-	l, err := e.login(ctx, addr, seed.Credentials, seed.Database)
+	at := e.site(addr, database.TLS{}, "")
+	l, err := e.login(ctx, addr, database.TLS{}, seed.Credentials, seed.Database)
 	if err != nil {
 		return err
 	}

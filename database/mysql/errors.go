@@ -25,8 +25,8 @@ type site struct {
 	unencrypted bool
 }
 
-func (e *Engine) site(addr database.Address, admin string) site {
-	return site{addr, admin, e.opts.TLS == TLSDisabled}
+func (e *Engine) site(addr database.Address, t database.TLS, admin string) site {
+	return site{addr, admin, e.opts.forServer(t).TLS == TLSDisabled}
 }
 
 // maybeTLS goes after "refused": MariaDB (tried on 10.11) answers the plain 1045

@@ -37,7 +37,7 @@ func TestAnotherServer(t *testing.T) {
 	}
 	ctx := t.Context()
 	e := newEngine(t, Options{})
-	c, err := e.connector(admin.Address, database.Credentials{Username: admin.Username, Password: password}, "")
+	c, err := e.connector(admin.Address, admin.TLS, database.Credentials{Username: admin.Username, Password: password}, "")
 	require.NoError(t, err)
 	root := sql.OpenDB(c)
 	defer root.Close()

@@ -27,7 +27,7 @@ func (e *Engine) Probe(ctx context.Context, admin database.Admin, seed database.
 
 func (e *Engine) look(ctx context.Context, admin database.Admin, seed database.Seed) (probe, error) {
 	p := probe{seed: seed, user: sqlUser(seed.Username, admin.Username)}
-	if err := p.login(ctx, e, admin.Address); err != nil {
+	if err := p.login(ctx, e, admin.Address, admin.TLS); err != nil {
 		return p, err
 	}
 	s, err := e.session(ctx, admin)
@@ -50,14 +50,14 @@ type probe struct {
 // login logs in to the database at once: where that stands, both facts are known
 // from one login, and a wrong password is tried once only, since servers count.
 // An answer about the database is confirmed by a login without one.
-func (p *probe) login(ctx context.Context, e *Engine, addr database.Address) error {
-	l, err := e.login(ctx, addr, p.seed.Credentials, p.seed.Database)
+func (p *probe) login(ctx context.Context, e *Engine, addr database.Address, t database.TLS) error {
+	l, err := e.login(ctx, addr, t, p.seed.Credentials, p.seed.Database)
 	if err != nil {
 		return err
 	}
 	access := l.access
 	if l.auth == api.LoginOK && l.access != api.LoginOK {
-		if l, err = e.login(ctx, addr, p.seed.Credentials, ""); err != nil {
+		if l, err = e.login(ctx, addr, t, p.seed.Credentials, ""); err != nil {
 			return err
 		}
 	}

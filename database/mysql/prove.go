@@ -23,7 +23,7 @@ func (c *creation) proofStatements() []string {
 
 // prove logs in with exactly the tenant's bytes, and writes.
 func (c *creation) prove(ctx context.Context) error {
-	l, err := c.engine.login(ctx, c.at.addr, c.seed.Credentials, c.seed.Database)
+	l, err := c.engine.login(ctx, c.at.addr, c.tls, c.seed.Credentials, c.seed.Database)
 	if err != nil {
 		return err
 	}

@@ -51,7 +51,7 @@ var modes = map[string]string{
 // modeConns gives a connection in each mode.
 func modeConns(t testing.TB) map[string]*sql.Conn {
 	r := newRig(t, "plain")
-	c, err := r.engine.connector(r.admin.Address, database.Credentials{Username: r.RootUser, Password: r.RootPassword}, "")
+	c, err := r.engine.connector(r.admin.Address, r.admin.TLS, database.Credentials{Username: r.RootUser, Password: r.RootPassword}, "")
 	require.NoError(t, err)
 	db := sql.OpenDB(c)
 	t.Cleanup(func() { db.Close() })

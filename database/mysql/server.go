@@ -98,10 +98,10 @@ func (e *Engine) openPool(ctx context.Context, admin database.Admin) (*pool, err
 	if err != nil {
 		return nil, err
 	}
-	at := e.site(admin.Address, admin.Username)
+	at := e.site(admin.Address, admin.TLS, admin.Username)
 	var options []mysql.Option
 	for {
-		c, err := e.connector(admin.Address, database.Credentials{Username: admin.Username, Password: password}, "", options...)
+		c, err := e.connector(admin.Address, admin.TLS, database.Credentials{Username: admin.Username, Password: password}, "", options...)
 		if err != nil {
 			return nil, err
 		}

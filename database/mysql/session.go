@@ -26,7 +26,7 @@ type session struct {
 // pool's password it has been changed: the pool goes, and the password is read
 // once more.
 func (e *Engine) session(ctx context.Context, admin database.Admin) (*session, error) {
-	at := e.site(admin.Address, admin.Username)
+	at := e.site(admin.Address, admin.TLS, admin.Username)
 	for {
 		entry, fresh, err := e.pools.get(ctx, admin)
 		if err != nil {

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	driver "github.com/go-sql-driver/mysql"
+
+	"github.com/seedmend/seedmend/database"
 )
 
 // TLSPolicy says how connections are encrypted. It holds for the provider's
@@ -33,6 +35,17 @@ func ParseTLSPolicy(s string) (TLSPolicy, error) {
 		return p, nil
 	}
 	return "", fmt.Errorf("TLS policy %q is none of disabled, preferred, required, verify", s)
+}
+
+// forServer is the policy for one server, which may have one of its own.
+func (o Options) forServer(t database.TLS) Options {
+	if t.Mode != "" {
+		o.TLS = TLSPolicy(t.Mode)
+	}
+	if t.RootCAs != nil {
+		o.RootCAs = t.RootCAs
+	}
+	return o
 }
 
 // encrypt applies the policy. One that it does not know counts as TLSVerify,

@@ -105,7 +105,7 @@ func TestTooManyConnectionsIsBusy(t *testing.T) {
 	r.setUp()
 	r.exec("SET GLOBAL max_connections = 10")
 	defer r.exec("SET GLOBAL max_connections = 151")
-	c, err := r.engine.connector(r.admin.Address, r.seed.Credentials, "")
+	c, err := r.engine.connector(r.admin.Address, r.admin.TLS, r.seed.Credentials, "")
 	require.NoError(t, err)
 	db := sql.OpenDB(c)
 	defer db.Close()
