@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"go.temporal.io/sdk/activity"
@@ -113,7 +114,7 @@ func (m *Mender) inspect(ctx context.Context, in api.InspectInput, g api.Group, 
 		return err
 	}
 	for _, c := range channels {
-		if c.Name == in.Replica.Channel {
+		if strings.EqualFold(c.Name, in.Replica.Channel) { // as servers compare them
 			out.Channel = &c
 		}
 	}
@@ -254,6 +255,10 @@ func (m *Mender) Resume(ctx context.Context, in api.ResumeInput) (api.Resumption
 	}
 	sent, err := m.Engine.Resume(ctx, servers, in.Threads)
 	m.Log.Info("resume", "replica", in.Target.Ref().Key(), "sent", sent, "error", err)
+	var f *api.Failure
+	if errors.As(err, &f) && f.Reason == api.RelayLogNotApplied {
+		return api.Resumption{Held: &api.Trouble{Reason: f.Reason, Message: f.Message}}, nil
+	}
 	return api.Resumption{Sent: sent}, err
 }
 

@@ -3,6 +3,7 @@ package activities
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -25,7 +26,7 @@ func judged(g api.Group, r api.GroupReplica, a answer) api.ReplicaStatus {
 		return e
 	}
 	for _, c := range a.channels {
-		if c.Name == r.Channel {
+		if strings.EqualFold(c.Name, r.Channel) {
 			return described(g, e, c)
 		}
 	}

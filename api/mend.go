@@ -240,6 +240,8 @@ type ResumeInput struct {
 
 // Resumption is what Resume found.
 type Resumption struct {
+	// Held says why START would lose events itself.
+	Held *Trouble `json:"held,omitempty"`
 	// Sent is the statement; empty where the threads ran.
 	Sent string `json:"sent,omitempty"`
 }

@@ -39,6 +39,8 @@ type RepairInput struct {
 	StartOwed bool
 	// Verify bounds the wait for the proof that it replicates.
 	Verify time.Duration
+	// Beat is called at every turn of a wait.
+	Beat func()
 }
 
 // Replication is what an engine does for replicas.
@@ -66,7 +68,8 @@ type Replication interface {
 	// stopped also when ctx ends meanwhile. PasswordTooLong comes before STOP.
 	Repair(ctx context.Context, in RepairInput) (api.Mending, error)
 
-	// Resume starts the threads of a replica whose IO thread does not run, under
-	// the replica's lock; sent is the statement, empty where it runs.
+	// Resume starts the threads of a replica whose IO thread is stopped, under
+	// the replica's lock; sent is the statement, empty where it runs. Where START
+	// itself would lose events the failure is RelayLogNotApplied.
 	Resume(ctx context.Context, s ReplicaServer, threads api.Threads) (sent string, err error)
 }

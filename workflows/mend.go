@@ -76,7 +76,10 @@ func (m *mending) turn() (*api.MendResult, error) {
 	case MoveEnd:
 		return m.end(look, move)
 	case MoveResume:
-		return nil, m.resume()
+		if err := m.resume(); err != nil || m.state.Owed == api.ThreadsNone {
+			return nil, err
+		}
+		return nil, m.leave(look, api.RelayLogNotApplied, "it has been stopped by a repair that was cut, and START would lose events")
 	case MoveWait:
 		return nil, m.wait(look, move)
 	case MoveLeave:

@@ -134,6 +134,10 @@ func (m *mending) resume() error {
 	if err != nil {
 		return err
 	}
+	if out.Held != nil {
+		m.note("Resume", "START is owed and would lose events: "+out.Held.Message)
+		return nil
+	}
 	if out.Sent != "" {
 		m.note("Resume", out.Sent)
 	}
