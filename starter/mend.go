@@ -177,3 +177,28 @@ func (m *Mends) Explain(ctx context.Context, r api.ReplicaRef) (out api.ReplicaE
 	err = run.Get(ctx, &out)
 	return out, err
 }
+
+// Outcome waits until a repair ends, or leaves the replica as it is for a
+// pause: then trouble says why.
+func (m *Mends) Outcome(ctx context.Context, r api.ReplicaRef, run client.WorkflowRun) (result api.MendResult, trouble *api.Trouble, err error) {
+	for {
+		turn, cancel := context.WithTimeout(ctx, time.Second)
+		err := run.Get(turn, &result)
+		late := turn.Err() != nil
+		cancel()
+		if err != nil && ctx.Err() != nil {
+			return result, nil, ctx.Err()
+		}
+		if !late {
+			return result, nil, err
+		}
+		answer, err := m.Client.QueryWorkflow(ctx, api.ReplicaWorkflowID(r), "", api.QueryProgress)
+		var progress api.MendProgress
+		if err == nil {
+			err = answer.Get(&progress)
+		}
+		if err == nil && progress.Phase == api.PhasePaused {
+			return result, &api.Trouble{Reason: progress.Reason, Message: progress.Message}, nil
+		}
+	}
+}

@@ -61,6 +61,6 @@ TEMPORAL_NAMESPACE, TEMPORAL_TLS, TEMPORAL_API_KEY, TEMPORAL_PROFILE).`,
 			return environment(cmd.Flags())
 		},
 	}
-	root.AddCommand(runCommand(), workerCommand(), watchCommand(), explainCommand(), statusCommand(), retryCommand(), reasonsCommand(), devCommand())
+	root.AddCommand(runCommand(), workerCommand(), watchCommand(), explainCommand(), statusCommand(), retryCommand(), repairCommand(), reasonsCommand(), devCommand())
 	return root
 }
