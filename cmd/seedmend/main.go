@@ -48,6 +48,8 @@ func newRoot() *cobra.Command {
 		Long: `seedmend turns a DatabaseRequest with a seed into a working Secret and Service:
 it adopts the database that the seed names, or creates what the seed describes,
 through a Temporal workflow that survives crashes and says what it did and why.
+And it mends replicas that are stuck on error 1045, because their stored
+password has diverged, without losing an event.
 
 Exit codes: 0 done, 1 usage or internal error, 2 hard failure (the reason is on
 the last line), 3 timed out waiting, 4 Temporal or the Kubernetes API cannot be

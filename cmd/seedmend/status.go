@@ -18,20 +18,25 @@ import (
 func statusCommand() *cobra.Command {
 	p := &person{}
 	var namespace string
+	var replicas bool
 	cmd := &cobra.Command{
 		Use:     "status",
-		Short:   "List the requests with phase, reason, provider and workflow",
-		Example: "  seedmend status\n  seedmend status -n shop -o json",
+		Short:   "List the requests, or the replicas, with phase, reason and workflow",
+		Example: "  seedmend status\n  seedmend status -n shop -o json\n  seedmend status --replicas",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := p.check(); err != nil {
 				return err
+			}
+			if replicas {
+				return p.statusReplicas(cmd.Context(), cmd.OutOrStdout(), namespace)
 			}
 			return p.status(cmd.Context(), cmd.OutOrStdout(), namespace)
 		},
 	}
 	p.add(cmd.Flags())
 	cmd.Flags().StringVarP(&namespace, "namespace", "n", "", "only this namespace; default: all")
+	cmd.Flags().BoolVar(&replicas, "replicas", false, "list the replicas of ReplicationGroups and MariaDB resources instead")
 	return cmd
 }
 
