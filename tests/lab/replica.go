@@ -101,6 +101,43 @@ func (m *MariaDB) replicationUser(ctx context.Context, repl ReplicationOptions) 
 	return user, password, err
 }
 
+// Break makes primary refuse m on every channel that follows it as "repl": the
+// user gets a new password, and the connections that stand are ended. It returns
+// the new password when the channel reports 1045. Other replicas of the same
+// user are refused as well.
+func (m *MariaDB) Break(ctx context.Context, primary *MariaDB, channel string) (password string, err error) {
+	if password, err = primary.Rotate(ctx, "repl", rand.Text()); err != nil {
+		return "", err
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	return password, poll(ctx, func(ctx context.Context) error {
+		status, err := m.ReplicaStatus(ctx, channel)
+		if err != nil {
+			return err
+		}
+		if status["Last_IO_Errno"] != "1045" {
+			return retryable(fmt.Errorf("%s: IO %s, error %s", m.Name, status["Slave_IO_Running"], status["Last_IO_Errno"]))
+		}
+		return nil
+	})
+}
+
+// Rotate gives a replication user of m another password and ends the dump
+// threads of that user, which would survive it.
+func (m *MariaDB) Rotate(ctx context.Context, user, password string) (string, error) {
+	m.replMu.Lock()
+	defer m.replMu.Unlock()
+	if err := m.exec(ctx, "ALTER USER "+quote(user)+"@'%' IDENTIFIED BY "+quote(password)); err != nil {
+		return "", err
+	}
+	if m.replPass == nil {
+		m.replPass = map[string]string{}
+	}
+	m.replPass[user] = password
+	return password, m.exec(ctx, "KILL CONNECTION USER "+quote(user)+"@'%'")
+}
+
 // ReplicaStatus is the row of SHOW ALL SLAVES STATUS for one channel ("" is the
 // default connection), NULL as "NULL".
 func (m *MariaDB) ReplicaStatus(ctx context.Context, channel string) (map[string]string, error) {

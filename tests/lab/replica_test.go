@@ -29,3 +29,20 @@ func TestAReplicaFollows(t *testing.T) {
 	require.Equal(t, "Yes", status["Master_SSL_Allowed"])
 	require.Equal(t, "7", status["Slave_heartbeat_period"])
 }
+
+func TestAReplicaIsBroken(t *testing.T) {
+	l := sharedLab(t)
+	ctx := within(t, time.Minute)
+	primary := startMariaDB(t, l, lab.MariaDBOptions{Name: "changing", ServerID: 21})
+	replica, err := l.StartReplica(ctx, primary, lab.MariaDBOptions{}, lab.ReplicationOptions{})
+	require.NoError(t, err)
+	password, err := replica.Break(ctx, primary, "")
+	require.NoError(t, err)
+	db, err := primary.Open("repl", password, "")
+	require.NoError(t, err)
+	defer db.Close()
+	require.NoError(t, db.PingContext(ctx))
+	status, err := replica.ReplicaStatus(ctx, "")
+	require.NoError(t, err)
+	require.Equal(t, "Connecting", status["Slave_IO_Running"])
+}
