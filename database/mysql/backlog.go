@@ -32,13 +32,27 @@ func (e *Engine) Backlog(ctx context.Context, rs database.ReplicaServer) (api.Ba
 	return b.weigh(ctx)
 }
 
+// channelOf reads one channel, with the true position of what is applied: the
+// column Gtid_Slave_Pos of MariaDB 10.11 has transactions in it that were written
+// on the replica itself (tried). It is read first, so that what is received
+// meanwhile does not look applied.
 func channelOf(ctx context.Context, replica *session, name string) (channelStatus, error) {
+	var applied string
+	if replica.server.mariadb {
+		var err error
+		if applied, _, err = replica.value(ctx, "SELECT @@GLOBAL.gtid_slave_pos"); err != nil {
+			return channelStatus{}, onReplica.mending(replica.at.failure(ctx, stepPositions, err))
+		}
+	}
 	c, ok, err := replica.readChannel(ctx, name)
 	if err != nil {
 		return c, onReplica.mending(err)
 	}
 	if !ok {
 		return c, api.Failf(api.ChannelMissing, "%s: the server has no replication channel %q", replica.at, name)
+	}
+	if c.gtid {
+		c.Applied = applied
 	}
 	return c, nil
 }

@@ -27,6 +27,7 @@ type proxy struct {
 	how    cut
 	onCut  func()
 	wasCut bool
+	hook   func(what string)
 }
 
 type cut int
@@ -75,6 +76,9 @@ func (p *proxy) event(what string) (cutIt bool, how cut, onCut func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.events = append(p.events, what)
+	if p.hook != nil {
+		p.hook(what)
+	}
 	if p.cutAt != len(p.events) {
 		return false, 0, nil
 	}

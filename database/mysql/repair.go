@@ -163,9 +163,7 @@ func (r *repair) mend(ctx context.Context) error {
 
 // start is tried for as long as there is time: nobody else may do it.
 func (r *repair) start(ctx context.Context) error {
-	// What an earlier repair stopped ran before, unless it had failed.
-	both := r.before.SQL || r.startOwed && r.before.SQLErrno == 0
-	start := r.dialect.Start(r.before.Name, both)
+	start := r.dialect.Start(r.before.Name, r.startsBoth())
 	for pause := 100 * time.Millisecond; ; pause *= 2 {
 		err := r.send(ctx, stepStart, start, start)
 		if err == nil || neverRan(err) {
@@ -179,6 +177,12 @@ func (r *repair) start(ctx context.Context) error {
 		tick(r.in.Beat)
 		r.reconnect(ctx)
 	}
+}
+
+// startsBoth: the SQL thread is to run afterwards if it ran before. What an
+// earlier repair stopped did, unless it had failed.
+func (r *repair) startsBoth() bool {
+	return r.before.SQL || r.startOwed && r.before.SQLErrno == 0
 }
 
 // startUnchanged starts what is owed where a change would lose events: the SQL

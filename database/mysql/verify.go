@@ -24,10 +24,7 @@ func (r *repair) verify(ctx context.Context) error {
 		within = verifyTime
 	}
 	deadline := time.Now().Add(within)
-	v := verifier{user: r.in.Credentials.Username, sql: r.before.SQL || r.startOwed && r.before.SQLErrno == 0}
-	if r.dialect.receiver {
-		v.sql = r.before.SQL
-	}
+	v := verifier{user: r.in.Credentials.Username, sql: r.before.SQL || !r.dialect.receiver && r.startsBoth()}
 	for pause := firstPause; ; pause = min(max(pause*3/2, nextPause), mostPause) {
 		select {
 		case <-ctx.Done():
@@ -40,11 +37,8 @@ func (r *repair) verify(ctx context.Context) error {
 			return err
 		}
 		r.done.Channel = c.Channel
-		end := ""
-		if c.IO == api.IOYes {
-			end = r.end(ctx, c)
-		}
-		if r.done.Outcome = v.look(c, end, time.Now()); r.done.Outcome != "" {
+		level := c.IO == api.IOYes && r.level(ctx, c)
+		if r.done.Outcome = v.look(c, level, time.Now()); r.done.Outcome != "" {
 			break
 		}
 		if !time.Now().Before(deadline) {
@@ -70,21 +64,15 @@ func state(c api.Channel) string {
 	return fmt.Sprintf("IO thread %s (error %d), SQL thread %s (error %d)", c.IO, c.IOErrno, sql, c.SQLErrno)
 }
 
-// end is where the primary's binary log ends, comparable with Received; empty
-// where that is not known.
-func (r *repair) end(ctx context.Context, c channelStatus) string {
+// level tells whether there is nothing on the primary that was not received. An
+// error only means that another sign is needed.
+func (r *repair) level(ctx context.Context, c channelStatus) bool {
 	if c.gtid {
-		end, _, err := r.primary.value(ctx, "SELECT @@GLOBAL.gtid_binlog_pos")
-		if err != nil {
-			return ""
-		}
-		return end
+		end, ok, err := r.primary.value(ctx, "SELECT @@GLOBAL.gtid_binlog_pos")
+		return err == nil && ok && (end == "" || positionHas(c.Received, end, false))
 	}
 	rows, err := r.primary.rows(ctx, r.primary.server.dialect().position)
-	if err != nil || len(rows) == 0 {
-		return ""
-	}
-	return position(rows[0]["File"], rows[0]["Position"])
+	return err == nil && len(rows) > 0 && c.Received == position(rows[0]["File"], rows[0]["Position"])
 }
 
 // sqlMoment is how long an SQL thread with something to apply is looked at.
@@ -103,12 +91,13 @@ type verifier struct {
 	failed  int
 }
 
-// look answers how the repair ended; empty: not known yet. end is the primary's.
+// look answers how the repair ended; empty: not known yet. level: all that the
+// primary has was received.
 //
 // "Yes" alone proves nothing: the thread says so before the first event comes,
 // and a primary may refuse the position (1236). Two looks that see it connected
 // and a sign do: something came, or there is nothing to come.
-func (v *verifier) look(c channelStatus, end string, now time.Time) api.Outcome {
+func (v *verifier) look(c channelStatus, level bool, now time.Time) api.Outcome {
 	if c.IO != api.IOYes || c.IOErrno != 0 {
 		v.first = nil
 		return v.trouble(c)
@@ -121,14 +110,11 @@ func (v *verifier) look(c channelStatus, end string, now time.Time) api.Outcome 
 		v.first, v.since = &c, now
 		return ""
 	}
-	level := c.gtid && end != "" && positionHas(c.Received, end, false) || !c.gtid && end != "" && c.Received == end
 	came := c.Received != v.first.Received || c.heartbeats != v.first.heartbeats
 	switch {
-	case !level && !came:
-		return ""
 	case v.sql && !c.SQL && c.SQLErrno != 0:
 		return api.OutcomeSQLStopped
-	case v.sql && !c.SQL:
+	case v.sql && !c.SQL, !level && !came:
 		return ""
 	case !v.sql, level && c.applied(), now.Sub(v.since) >= sqlMoment:
 		return api.OutcomeRepaired
