@@ -163,7 +163,7 @@ func (m mariaDB) replicas() []int64 {
 			continue
 		}
 		index, err := strconv.ParseInt(strings.TrimPrefix(pod, m.name+"-"), 10, 32)
-		if err != nil || pod != m.podName(index) {
+		if err != nil || index < 0 || pod != m.podName(index) {
 			m.complain("status.replication.roles names %q, which is no pod of %s.", pod, m.name)
 			continue
 		}

@@ -1,6 +1,7 @@
 package k8s_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -67,6 +68,15 @@ func TestTheLeastRoleIsEnough(t *testing.T) {
 	soon(t, 10*time.Second, "synced", w.Synced)
 	_, err = c.LiveCatalog(ctx, ns)
 	require.NoError(t, err)
+	g := k8s.GroupOf(createdGroup(t, admin, group(ns, "limited")))
+	soon(t, 5*time.Second, "groups are watched", func() bool {
+		return slices.ContainsFunc(w.Groups(), func(one api.Group) bool { return one.UID == g.UID })
+	})
+	require.NoError(t, c.UpdateReplicas(ctx, g, entries(well, "r1")))
+	_, err = c.Group(ctx, g.GroupRef)
+	require.NoError(t, err)
+	_, err = c.Group(ctx, api.GroupRef{Kind: api.KindMariaDB, Namespace: ns, Name: "none"})
+	require.ErrorIs(t, err, k8s.ErrGone)
 	everyWrite(t, c, obj)
 	everyWrite(t, c, obj)
 	for _, host := range []string{"10.0.0.5", "2001:db8::5"} { // made anew in between
