@@ -73,6 +73,7 @@ func trouble(err error) (*api.Trouble, error) {
 
 // Inspect reads the resource live and the replica's state. It changes nothing.
 func (m *Mender) Inspect(ctx context.Context, in api.InspectInput) (out api.Inspection, err error) {
+	defer beat(ctx)()
 	g, err := m.Groups.Group(ctx, in.Replica.Group)
 	if errors.Is(err, k8s.ErrGone) {
 		return api.Inspection{Ended: "the resource does not exist any more"}, nil
@@ -137,6 +138,7 @@ func target(g api.Group, r api.GroupReplica) api.MendTarget {
 
 // Prove reads the replication Secret live and tries it on the primary.
 func (m *Mender) Prove(ctx context.Context, in api.ProveInput) (out api.Proof, err error) {
+	defer beat(ctx)()
 	out, err = m.prove(ctx, in.Target)
 	if err != nil {
 		out.Trouble, err = trouble(err)
@@ -249,6 +251,7 @@ func (m *Mender) repair(ctx context.Context, in api.RepairInput, again bool) (ap
 
 // Resume starts what an earlier repair has stopped.
 func (m *Mender) Resume(ctx context.Context, in api.ResumeInput) (api.Resumption, error) {
+	defer beat(ctx)()
 	servers, err := m.servers(ctx, in.Target)
 	if err != nil {
 		return api.Resumption{}, err
@@ -270,11 +273,11 @@ func beat(ctx context.Context) (stop func()) {
 		ticker := time.NewTicker(2 * time.Second)
 		defer ticker.Stop()
 		for {
-			activity.RecordHeartbeat(ctx)
 			select {
 			case <-done:
 				return
 			case <-ticker.C:
+				activity.RecordHeartbeat(ctx)
 			}
 		}
 	}()

@@ -12,6 +12,7 @@ import (
 // Tell writes the replica's state to the resource: a ReplicationGroup's status,
 // and an event. The operator's resource is read only, and gets the event alone.
 func (m *Mender) Tell(ctx context.Context, in api.TellInput) (api.Done, error) {
+	defer beat(ctx)()
 	g, err := m.Groups.Group(ctx, in.Replica.Group)
 	if errors.Is(err, k8s.ErrGone) {
 		return api.Done{Gone: true}, nil

@@ -20,25 +20,27 @@ const mostTurns = 200
 type effort struct {
 	once  time.Duration // one attempt
 	total time.Duration
-	beat  time.Duration // without word for so long, its worker is gone; 0 = once
 }
+
+// beatTimeout is how long a step may be without a sign of life: it gives one
+// every 2 s, so that its worker is gone. The replica may be stopped by then.
+const beatTimeout = 10 * time.Second
 
 var (
 	// short: a few statements, each bounded by 10 s.
-	short = effort{once: 30 * time.Second, total: 5 * time.Minute}
+	short = effort{30 * time.Second, 5 * time.Minute}
 	// resuming: START is owed, so an hour is given before a person has to know.
-	resuming = effort{once: 30 * time.Second, total: time.Hour}
+	resuming = effort{time.Minute, time.Hour}
 )
 
 // draining waits for the SQL thread.
 func draining(timeout time.Duration) effort {
-	return effort{once: timeout + time.Minute, total: 3 * (timeout + time.Minute), beat: 10 * time.Second}
+	return effort{timeout + time.Minute, 3 * (timeout + time.Minute)}
 }
 
-// repairing waits for the group's turn and for the proof. An attempt that was
-// cut is followed by another within seconds: the replica may be stopped.
+// repairing waits for the group's turn and for the proof.
 func repairing(verify time.Duration) effort {
-	return effort{once: verify + 2*time.Minute, total: time.Hour, beat: 10 * time.Second}
+	return effort{verify + 2*time.Minute, time.Hour}
 }
 
 // cutShort retries attempts that were cut. A worker that restarts is back in
@@ -60,7 +62,7 @@ func mendStep[In, Out any](ctx workflow.Context, m mendMethod[In, Out], in In, s
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout:    e.once,
 		ScheduleToCloseTimeout: e.total,
-		HeartbeatTimeout:       e.beat,
+		HeartbeatTimeout:       beatTimeout,
 		RetryPolicy:            cutShort(),
 		Summary:                summary,
 	})

@@ -42,7 +42,7 @@ type story struct {
 	opts     Options
 	stage    *stage.Stage
 	one, two *lab.MariaDB
-	gate     *gate // stands before two
+	gate     *stage.Gate // stands before two
 	process  *stage.Process
 	settled  <-chan stage.Settlement
 }
@@ -96,7 +96,7 @@ func (s *story) open(ctx context.Context) error {
 		return err
 	}
 	s.one, s.two = s.stage.Servers["mariadb-1"], s.stage.Servers["mariadb-2"]
-	if s.gate, err = openGate(s.two.Addr()); err != nil {
+	if s.gate, err = stage.OpenGate(s.two.Addr()); err != nil {
 		return err
 	}
 	if err := s.furnish(ctx); err != nil {

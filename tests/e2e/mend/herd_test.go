@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	enums "go.temporal.io/api/enums/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/seedmend/seedmend/api"
@@ -28,6 +30,7 @@ type herd struct {
 	replicas  []*lab.MariaDB
 	channel   string
 	admin     string // password of seedmend's own user
+	password  string // that the replication user began with
 	group     *mendv1alpha1.ReplicationGroup
 }
 
@@ -61,6 +64,7 @@ func newHerd(t *testing.T, name string, o herdOptions) *herd {
 	if o.password == "" {
 		o.password = vault.Password()
 	}
+	h.password = o.password
 	// No more than docs/mend.md asks for.
 	h.exec(t, h.primary, "CREATE USER seedmend@'%' IDENTIFIED BY '"+h.admin+"'",
 		"GRANT BINLOG MONITOR, REPLICA MONITOR, REPLICATION SLAVE ADMIN ON *.* TO seedmend@'%'",
@@ -134,6 +138,48 @@ func (h *herd) rotate(t *testing.T, i int) (password string, at time.Time) {
 	return password, time.Now()
 }
 
+// restore gives the replication user on the primary the password that it began
+// with.
+func (h *herd) restore(t *testing.T) {
+	t.Helper()
+	_, err := h.primary.Rotate(within(t, patience), "repl", h.password)
+	require.NoError(t, err)
+}
+
+func (h *herd) deleteSecret(t *testing.T) {
+	t.Helper()
+	require.NoError(t, on.Client.Kube.CoreV1().Secrets(h.namespace).Delete(within(t, patience), "replication", metav1.DeleteOptions{}))
+}
+
+// edit changes the group.
+func (h *herd) edit(t *testing.T, change func(*mendv1alpha1.ReplicationGroup)) {
+	t.Helper()
+	ctx := within(t, patience)
+	require.NoError(t, stage.Eventually(ctx, func() error {
+		g, err := on.Client.ReplicationGroups(h.namespace).Get(ctx, "db", metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		change(g)
+		_, err = on.Client.ReplicationGroups(h.namespace).Update(ctx, g, metav1.UpdateOptions{})
+		return err
+	}))
+}
+
+// histories counts the runs for this herd's replicas.
+func (h *herd) histories(t *testing.T) (n int) {
+	t.Helper()
+	for i := range h.replicas {
+		iter := on.Workflows.GetWorkflowHistory(within(t, patience), api.ReplicaWorkflowID(h.ref(i)), "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+		if iter.HasNext() {
+			if _, err := iter.Next(); err == nil {
+				n++
+			}
+		}
+	}
+	return n
+}
+
 // publish puts a password into the replication Secret.
 func (h *herd) publish(t *testing.T, password string) {
 	t.Helper()
@@ -145,6 +191,10 @@ func (h *herd) secret(t *testing.T, values map[string]string) {
 	ctx := within(t, patience)
 	secrets := on.Client.Kube.CoreV1().Secrets(h.namespace)
 	s, err := secrets.Get(ctx, "replication", metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		require.NoError(t, on.Secret(ctx, h.namespace, "replication", values))
+		return
+	}
 	require.NoError(t, err)
 	s.Data = map[string][]byte{}
 	for k, v := range values {

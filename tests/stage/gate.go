@@ -1,4 +1,4 @@
-package story
+package stage
 
 import (
 	"bytes"
@@ -8,11 +8,11 @@ import (
 	"sync"
 )
 
-// gate stands between seedmend and a server. It lets everything through, until
+// Gate stands between seedmend and a server. It lets everything through, until
 // it is told to keep a statement back: that one never reaches the server, so
 // that what came before it is done and what it would do is not. (No lock on the
 // server does that: CREATE USER and GRANT wait for the same tables.)
-type gate struct {
+type Gate struct {
 	listener net.Listener
 	server   string
 	streams  sync.WaitGroup
@@ -24,21 +24,22 @@ type gate struct {
 	conns  map[net.Conn]bool
 }
 
-func openGate(server string) (*gate, error) {
+// OpenGate opens one before a server, host:port.
+func OpenGate(server string) (*Gate, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
-	g := &gate{listener: l, server: server, conns: map[net.Conn]bool{}}
+	g := &Gate{listener: l, server: server, conns: map[net.Conn]bool{}}
 	g.streams.Go(g.accept)
 	return g, nil
 }
 
 // Port is where the gate listens.
-func (g *gate) Port() int { return g.listener.Addr().(*net.TCPAddr).Port }
+func (g *Gate) Port() int { return g.listener.Addr().(*net.TCPAddr).Port }
 
 // Hold keeps back the statements that begin so. The channel is closed with the first.
-func (g *gate) Hold(prefix string) <-chan struct{} {
+func (g *Gate) Hold(prefix string) <-chan struct{} {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.prefix, g.held = []byte(prefix), make(chan struct{})
@@ -47,7 +48,7 @@ func (g *gate) Hold(prefix string) <-chan struct{} {
 
 // Release lets every statement through again, and cuts the connections that are
 // open: what was kept back is lost with them.
-func (g *gate) Release() {
+func (g *Gate) Release() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.prefix = nil
@@ -57,7 +58,7 @@ func (g *gate) Release() {
 }
 
 // Close ends the gate.
-func (g *gate) Close() {
+func (g *Gate) Close() {
 	g.listener.Close()
 	g.mu.Lock()
 	g.closed = true
@@ -66,7 +67,7 @@ func (g *gate) Close() {
 	g.streams.Wait()
 }
 
-func (g *gate) accept() {
+func (g *Gate) accept() {
 	for {
 		client, err := g.listener.Accept()
 		if err != nil {
@@ -76,7 +77,7 @@ func (g *gate) accept() {
 	}
 }
 
-func (g *gate) serve(client net.Conn) {
+func (g *Gate) serve(client net.Conn) {
 	defer client.Close()
 	server, err := net.Dial("tcp", g.server)
 	if err != nil {
@@ -94,7 +95,7 @@ func (g *gate) serve(client net.Conn) {
 	g.forward(server, client)
 }
 
-func (g *gate) keep(conns ...net.Conn) bool {
+func (g *Gate) keep(conns ...net.Conn) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, c := range conns {
@@ -103,7 +104,7 @@ func (g *gate) keep(conns ...net.Conn) bool {
 	return !g.closed
 }
 
-func (g *gate) forget(conns ...net.Conn) {
+func (g *Gate) forget(conns ...net.Conn) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, c := range conns {
@@ -112,7 +113,7 @@ func (g *gate) forget(conns ...net.Conn) {
 }
 
 // forward passes the client's packets on, one by one.
-func (g *gate) forward(server, client net.Conn) {
+func (g *Gate) forward(server, client net.Conn) {
 	for {
 		var packet bytes.Buffer
 		if _, err := io.CopyN(&packet, client, 4); err != nil {
@@ -135,7 +136,7 @@ func (g *gate) forward(server, client net.Conn) {
 // query is the protocol's command for a statement.
 const query = 0x03
 
-func (g *gate) holds(payload []byte) bool {
+func (g *Gate) holds(payload []byte) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.prefix == nil || len(payload) == 0 || payload[0] != query || !bytes.HasPrefix(payload[1:], g.prefix) {
