@@ -3,6 +3,7 @@ package mysql
 import (
 	"testing"
 
+	"github.com/go-sql-driver/mysql"
 	"github.com/stretchr/testify/require"
 
 	"github.com/seedmend/seedmend/database"
@@ -147,8 +148,9 @@ func TestLimits(t *testing.T) {
 	for _, s := range []server{maria, old, eight} {
 		require.NoError(t, s.storable(of(16, 32)))
 	}
-	require.NoError(t, maria.storable(of(80, 96)))
+	require.NoError(t, maria.storable(of(128, 96)))
 	want(t, "PasswordTooLong", maria.storable(of(16, 97)))
+	want(t, "PasswordTooLong", maria.storable(of(129, 8)))
 	want(t, "PasswordTooLong", eight.storable(of(16, 40)))
 	want(t, "PasswordTooLong", old.storable(of(16, 33)))
 	want(t, "PasswordTooLong", old.storable(of(17, 8)))
@@ -160,6 +162,18 @@ func TestLimits(t *testing.T) {
 	for _, c := range []database.Credentials{{}, {Username: "u"}, {Password: "p"}, {Username: "u", Password: "p\x00"}, {Username: "u\x00", Password: "p"}} {
 		want(t, "SecretUnusable", usable(c))
 	}
+}
+
+// 1470 says "String '<the password>' is too long for MASTER_PASSWORD".
+func TestARefusedChangeQuotesNothing(t *testing.T) {
+	at := site{admin: "root"}
+	err := changeFailure(onReplica.mending(at.failure(t.Context(), stepChange, &mysql.MySQLError{Number: 1470, Message: "String 'the-password' is too long"})))
+	f := want(t, "PasswordTooLong", err)
+	require.NotContains(t, f.Error(), "the-password")
+	err = changeFailure(onReplica.mending(at.failure(t.Context(), stepChange, &mysql.MySQLError{Number: 1064, Message: "near 'the-password'"})))
+	require.True(t, neverRan(err))
+	require.True(t, want(t, "StatementRejected", err).Hard())
+	require.NotContains(t, err.Error(), "the-password")
 }
 
 func long(n int) string {

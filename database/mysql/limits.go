@@ -18,21 +18,26 @@ func (s server) maxReplicationPassword() (limit int, bytes bool) {
 	return 32, true
 }
 
+func (s server) maxReplicationUser() int {
+	if s.mariadb && s.from(10, 11, 0) {
+		return 128 // tried
+	}
+	return s.maxUser()
+}
+
 // storable refuses, before anything is stopped, credentials that the replica
 // would cut off or mistake.
 func (s server) storable(cred database.Credentials) error {
 	limit, bytes := s.maxReplicationPassword()
-	length := utf8.RuneCountInString(cred.Password)
-	// A byte that is no UTF-8 counts as a character.
+	length, unit := utf8.RuneCountInString(cred.Password), "characters"
 	if bytes {
-		length = len(cred.Password)
+		length, unit = len(cred.Password), "bytes"
 	}
 	if length > limit {
-		return api.Failf(api.PasswordTooLong, "the replication password has %d characters or bytes; the replica's server takes %d", length, limit)
+		return api.Failf(api.PasswordTooLong, "the replication password has %d %s; the replica's server takes %d", length, unit, limit)
 	}
-	// 128 characters on MariaDB 10.11 (tried).
-	if n := utf8.RuneCountInString(cred.Username); n > s.maxUser() {
-		return api.Failf(api.PasswordTooLong, "the replication user's name has %d characters; the replica's server takes %d", n, s.maxUser())
+	if n, most := utf8.RuneCountInString(cred.Username), s.maxReplicationUser(); n > most {
+		return api.Failf(api.PasswordTooLong, "the replication user's name has %d characters; the replica's server takes %d", n, most)
 	}
 	if !s.mariadb && s.from(8, 0, 0) {
 		return nil

@@ -19,21 +19,31 @@ const owedTime = 30 * time.Second
 // lockTries are of a second each.
 const lockTries = 5
 
-// patient is a session on a connection of its own, which waits that long for an answer.
+// patient is a session on a connection of its own, which waits that long for an
+// answer. A password that was changed since the pool's connections logged in
+// shows here: it is read once more.
 func (e *Engine) patient(ctx context.Context, admin database.Admin) (*session, error) {
-	s, err := e.session(ctx, admin) // reads the password anew where that is due
-	if err != nil {
-		return nil, err
-	}
-	_ = s.conn.Close()
-	db := sql.OpenDB(s.connector)
-	release := s.release
-	s.release = func() { _ = db.Close(); release() }
-	if s.conn, err = db.Conn(context.WithValue(ctx, patienceKey{}, owedTime)); err != nil {
+	for again := true; ; again = false {
+		s, err := e.session(ctx, admin)
+		if err != nil {
+			return nil, err
+		}
+		_ = s.conn.Close()
+		db := sql.OpenDB(s.connector)
+		release := s.release
+		s.release = func() { _ = db.Close(); release() }
+		if s.conn, err = db.Conn(context.WithValue(ctx, patienceKey{}, owedTime)); err == nil {
+			return s, nil
+		}
+		err = s.at.failure(ctx, stepAdminLogin, err)
+		if refused(err) {
+			s.evict()
+		}
 		s.release()
-		return nil, s.at.failure(ctx, stepAdminLogin, err)
+		if !again || !refused(err) {
+			return nil, err
+		}
 	}
-	return s, nil
 }
 
 // lockFor waits for a named lock of the server's, which lasts as long as the

@@ -13,7 +13,29 @@ func (r *repair) send(ctx context.Context, st step, statement, shown string) err
 	if err == nil {
 		r.done.Sent = append(r.done.Sent, shown)
 	}
-	return onReplica.mending(r.replica.at.failure(ctx, st, err))
+	err = onReplica.mending(r.replica.at.failure(ctx, st, err))
+	if st == stepChange {
+		return changeFailure(err)
+	}
+	return err
+}
+
+// changeFailure leaves out what the server says: "too long" (1470) quotes the
+// password. Its reasons are about a seed.
+func changeFailure(err error) error {
+	var f *api.Failure
+	if !errors.As(err, &f) {
+		return err
+	}
+	g := api.Failure{Reason: f.Reason, Message: f.Message}
+	switch f.Reason {
+	case api.NameInvalid:
+		g.Reason = api.PasswordTooLong
+		g.Message = "the replica's server takes neither user names nor passwords of this length, or in these characters"
+	case api.SeedInvalid:
+		g.Reason = api.SecretUnusable
+	}
+	return &g
 }
 
 // neverRan tells whether the server refused a statement before doing anything.
