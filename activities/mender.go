@@ -114,16 +114,27 @@ func (m *Mender) inspect(ctx context.Context, in api.InspectInput, g api.Group, 
 	if err != nil {
 		return err
 	}
-	for _, c := range channels {
-		if strings.EqualFold(c.Name, in.Replica.Channel) { // as servers compare them
-			out.Channel = &c
-		}
-	}
-	if out.Channel == nil {
+	if out.Channel = channelOf(g, in.Replica.Channel, channels); out.Channel != nil {
+		out.Target.Replica.Channel = out.Channel.Name
+	} else {
 		return api.Failf(api.ChannelMissing, "%s:%d has no replication channel %q", out.Target.Replica.Host, out.Target.Replica.Port, in.Replica.Channel)
 	}
 	if in.Versions && out.Channel.Stuck() {
 		out.Versions = m.versions(ctx, g, servers.Primary)
+	}
+	return nil
+}
+
+// channelOf finds a channel, by its name as servers compare them. Operators have
+// named theirs, or not, as they came along: of theirs the only one is meant.
+func channelOf(g api.Group, name string, all []api.Channel) *api.Channel {
+	for _, c := range all {
+		if strings.EqualFold(c.Name, name) {
+			return &c
+		}
+	}
+	if g.Kind == api.KindMariaDB && len(all) == 1 {
+		return &all[0]
 	}
 	return nil
 }

@@ -3,7 +3,6 @@ package activities
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
@@ -25,10 +24,8 @@ func judged(g api.Group, r api.GroupReplica, a answer) api.ReplicaStatus {
 		}
 		return e
 	}
-	for _, c := range a.channels {
-		if strings.EqualFold(c.Name, r.Channel) {
-			return described(g, e, c)
-		}
+	if c := channelOf(g, r.Channel, a.channels); c != nil {
+		return described(g, e, *c)
 	}
 	e.Reason, e.Message = api.ChannelMissing, fmt.Sprintf("%s:%d answers with no status for channel %q", r.Host, r.Port, r.Channel)
 	return e

@@ -2,13 +2,16 @@ package mend
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/go-sql-driver/mysql"
 	"github.com/stretchr/testify/require"
 	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/client"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -76,6 +79,7 @@ func newHerd(t *testing.T, name string, o herdOptions) *herd {
 		require.NoError(t, err)
 		t.Cleanup(func() { _ = r.Kill() })
 		h.replicas = append(h.replicas, r)
+		h.caught(t, i)
 	}
 	h.announce(t, o)
 	return h
@@ -136,6 +140,41 @@ func (h *herd) rotate(t *testing.T, i int) (password string, at time.Time) {
 	require.NoError(t, err)
 	vault.Add(password)
 	return password, time.Now()
+}
+
+// rotateTo is rotate with a password that is given. bare says that the servers
+// take a backslash for an ordinary character.
+func (h *herd) rotateTo(t *testing.T, i int, password string, bare bool) {
+	t.Helper()
+	literal := strings.ReplaceAll(password, "'", "''")
+	if !bare {
+		literal = strings.ReplaceAll(literal, `\`, `\\`)
+	}
+	h.exec(t, h.primary, "ALTER USER repl@'%' IDENTIFIED BY '"+literal+"'", "KILL CONNECTION USER repl@'%'")
+	h.waitFor(t, i, "Last_IO_Errno", "1045")
+}
+
+// waitFor waits for a field of the replica's status.
+func (h *herd) waitFor(t *testing.T, i int, field, value string) {
+	t.Helper()
+	require.NoError(t, stage.Eventually(within(t, patience), func() error {
+		s, err := h.replicas[i].ReplicaStatus(t.Context(), h.channel)
+		if err == nil && s[field] != value {
+			err = fmt.Errorf("%s: %s is %s", h.namespace, field, s[field])
+		}
+		return err
+	}))
+}
+
+// skipWait is a person's update: look now.
+func (h *herd) skipWait(t *testing.T, i int) {
+	t.Helper()
+	handle, err := on.Workflows.UpdateWorkflow(within(t, patience), client.UpdateWorkflowOptions{
+		WorkflowID: api.ReplicaWorkflowID(h.ref(i)), UpdateName: api.UpdateWait, Args: []any{api.WaitUpdate{Skip: true}},
+		WaitForStage: client.WorkflowUpdateStageCompleted,
+	})
+	require.NoError(t, err)
+	require.NoError(t, handle.Get(t.Context(), nil))
 }
 
 // restore gives the replication user on the primary the password that it began
@@ -260,7 +299,12 @@ func (h *herd) caught(t *testing.T, i int) {
 
 func rows(t *testing.T, m *lab.MariaDB) (n int) {
 	t.Helper()
-	require.NoError(t, m.DB().QueryRowContext(t.Context(), "SELECT COUNT(*) FROM shop.t").Scan(&n))
+	err := m.DB().QueryRowContext(t.Context(), "SELECT COUNT(*) FROM shop.t").Scan(&n)
+	var missing *mysql.MySQLError
+	if errors.As(err, &missing) && (missing.Number == 1146 || missing.Number == 1049) {
+		return 0 // the table has not been replicated yet
+	}
+	require.NoError(t, err)
 	return n
 }
 
