@@ -87,8 +87,14 @@ const (
 	defaultGroupPort = 3306
 )
 
+// endpoint leaves the host's spelling as it is, but for the brackets of an IPv6
+// address: servers report their primary without.
 func endpoint(e mendv1alpha1.Endpoint) api.Endpoint {
-	return api.Endpoint{Host: strings.TrimSpace(e.Host), Port: cmp.Or(int(e.Port), defaultGroupPort)}
+	host := strings.TrimSpace(e.Host)
+	if _, isIP := parseIP(host); isIP {
+		host = strings.Trim(host, "[]")
+	}
+	return api.Endpoint{Host: host, Port: cmp.Or(int(e.Port), defaultGroupPort)}
 }
 
 func credentialRef(namespace string, ref mendv1alpha1.SecretReference) api.CredentialRef {

@@ -67,6 +67,9 @@ func TestGroupOf(t *testing.T) {
 	full.Replicas[0].Reported = &api.Reported{IOErrno: 1045, Since: since.UTC()}
 	full.Replicas[1].Reported = &api.Reported{IOErrno: 2003}
 	require.Equal(t, full, k8s.GroupOf(obj))
+
+	obj.Spec.Primary.Host = "[2001:DB8::1]"
+	require.Equal(t, "2001:DB8::1", k8s.GroupOf(obj).Primary.Host, "as a server has it")
 }
 
 func TestWhatNoSchemaOfAGroupChecks(t *testing.T) {
