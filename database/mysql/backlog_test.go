@@ -53,6 +53,7 @@ func (r *rig) show(query string) []map[string]string {
 func TestBacklog(t *testing.T) {
 	t.Parallel()
 	p := newPair(t, lab.ReplicationOptions{})
+	eventually(t, "applied", func() bool { return p.backlog().Applied })
 	b := p.backlog()
 	require.Equal(t, api.Backlog{Applied: true, Draining: true, Detail: b.Detail}, b)
 

@@ -183,3 +183,16 @@ func long(n int) string {
 	}
 	return string(b)
 }
+
+// MySQL from 5.7.4 keeps the relay log while one of the threads runs; with the
+// SQL thread stopped CHANGE discards it there too.
+func TestWhereTheRelayLogSurvives(t *testing.T) {
+	for version, survives := range map[string]bool{"10.11.6-MariaDB": false, "5.6.24": false, "5.7.44": true, "8.0.36": true, "8.4.0": true} {
+		b := backlog{replica: &session{pool: &pool{server: parseVersion(version)}}}
+		b.c.SQL, b.c.Received, b.c.Applied = true, "b.1:20", "b.1:10"
+		require.Equal(t, survives, b.survives(), version)
+		require.Equal(t, !survives, b.needsPrimary(), version)
+		b.c.SQL = false
+		require.False(t, b.survives(), version)
+	}
+}

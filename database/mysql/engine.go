@@ -48,7 +48,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Engine implements database.Engine for MySQL from 5.6 and MariaDB from 10.2.
+// Engine implements database.Engine and database.Replication for MySQL from 5.6 and MariaDB from 10.2.
 type Engine struct {
 	opts  Options
 	pools *pools

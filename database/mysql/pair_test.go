@@ -110,7 +110,7 @@ func (p *pair) tryRepair(ctx context.Context) (m api.Mending, sent []string, err
 	p.Logf("%v: %+v, %v", time.Since(start).Round(time.Millisecond), m, err)
 	hasNoSecret(p, fmt.Sprintf("%+v", m))
 	if err != nil {
-		p.check(err)
+		require.Error(p, p.check(err))
 		require.NotContains(p, err.Error(), "provider")
 	}
 	log, logErr := p.replica.Statements(context.WithoutCancel(p.ctx()))

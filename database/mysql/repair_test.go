@@ -190,6 +190,25 @@ func TestRepair(t *testing.T) {
 		p.in.Replica = right
 		p.mended()
 	})
+	run("not proven in time", func(t *testing.T, p *pair) {
+		p.breakIt()
+		right := p.in.Replica
+		through := newProxy(t, p.replica)
+		p.in.Replica.Address = through.address()
+		p.in.Verify = 300 * time.Millisecond
+		through.hook = func(what string) {
+			if strings.HasPrefix(what, "CHANGE") {
+				require.NoError(t, p.Pause())
+			}
+		}
+		m, sent := p.repair()
+		require.NoError(t, p.Resume())
+		require.Equal(t, api.OutcomeUnverified, m.Outcome)
+		require.Equal(t, threeStatements, sent)
+		require.Contains(t, m.Detail, "IO thread")
+		eventually(t, "it goes on by itself", func() bool { return p.status()["Slave_IO_Running"] == "Yes" })
+		p.in.Replica = right
+	})
 	run("the admin's password was changed", func(t *testing.T, p *pair) {
 		password := "moving-1"
 		p.onReplica("CREATE OR REPLACE USER moving IDENTIFIED BY '"+secret(password)+"'", "GRANT ALL ON *.* TO moving")

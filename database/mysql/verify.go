@@ -15,6 +15,8 @@ const (
 	mostPause  = 500 * time.Millisecond
 
 	verifyTime = 30 * time.Second
+	// levelTime bounds a question to the primary, which need not be well.
+	levelTime = 2 * time.Second
 )
 
 // verify looks at the replica until it is known how the repair ended.
@@ -67,6 +69,8 @@ func state(c api.Channel) string {
 // level tells whether there is nothing on the primary that was not received. An
 // error only means that another sign is needed.
 func (r *repair) level(ctx context.Context, c channelStatus) bool {
+	ctx, cancel := context.WithTimeout(ctx, levelTime)
+	defer cancel()
 	if c.gtid {
 		end, ok, err := r.primary.value(ctx, "SELECT @@GLOBAL.gtid_binlog_pos")
 		return err == nil && ok && (end == "" || positionHas(c.Received, end, false))
