@@ -39,8 +39,6 @@ type RepairInput struct {
 	StartOwed bool
 	// Verify bounds the wait for the proof that it replicates.
 	Verify time.Duration
-	// Beat is called at every turn of a wait.
-	Beat func()
 }
 
 // Replication is what an engine does for replicas.

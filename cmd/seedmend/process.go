@@ -115,10 +115,14 @@ func (p *process) serve(ctx context.Context, watch *k8s.Watch, works, watches bo
 	return p.watch(ctx, c, watch, searchable)
 }
 
+// mostServers is how many servers a connection is kept open to: a sweep comes
+// back to each replica every half minute.
+const mostServers = 512
+
 // work runs both workers: each job has a task queue of its own.
 func (p *process) work(ctx context.Context, c client.Client, watch *k8s.Watch, searchable bool) (stop func(), err error) {
 	events := k8s.NewEvents(p.kube)
-	engine := mysql.New(mysql.Options{TLS: mysql.TLSPolicy(p.service.databaseTLS), Log: p.log})
+	engine := mysql.New(mysql.Options{TLS: mysql.TLSPolicy(p.service.databaseTLS), MaxServers: mostServers, Log: p.log})
 	mends := &starter.Mends{Client: c, SearchAttributes: searchable}
 	seeds := worker.NewSeeds(c, newSeeder(p.kube, watch, events, engine, p.log), p.metrics)
 	mending := worker.NewMends(c, newMender(p.kube, watch, events, engine, mends, p.log), p.metrics)

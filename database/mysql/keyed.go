@@ -17,7 +17,7 @@ type keyedEntry struct {
 }
 
 // lock waits for the key's lock, or for the end of the context.
-func (k *keyed) lock(ctx context.Context, key string, beat func()) (unlock func(), err error) {
+func (k *keyed) lock(ctx context.Context, key string) (unlock func(), err error) {
 	k.mu.Lock()
 	if k.byKey == nil {
 		k.byKey = map[string]*keyedEntry{}
@@ -38,9 +38,11 @@ func (k *keyed) lock(ctx context.Context, key string, beat func()) (unlock func(
 			delete(k.byKey, key)
 		}
 	}
-	if err := wait(ctx, e.free, beat); err != nil {
+	select {
+	case <-e.free:
+	case <-ctx.Done():
 		leave()
-		return nil, err
+		return nil, ctx.Err()
 	}
 	return func() { e.free <- struct{}{}; leave() }, nil
 }

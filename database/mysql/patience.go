@@ -48,7 +48,7 @@ func (e *Engine) patient(ctx context.Context, admin database.Admin) (*session, e
 
 // lockFor waits for a named lock of the server's, which lasts as long as the
 // connection. escapes is that connection's mode.
-func (s *session) lockFor(ctx context.Context, kind, name string, beat func()) (escapes bool, err error) {
+func (s *session) lockFor(ctx context.Context, kind, name string) (escapes bool, err error) {
 	sum := sha256.Sum256([]byte(strings.ToLower(name)))
 	lock := "seedmend:" + kind + ":" + hex.EncodeToString(sum[:20])
 	for range lockTries {
@@ -65,7 +65,6 @@ func (s *session) lockFor(ctx context.Context, kind, name string, beat func()) (
 		if err := ctx.Err(); err != nil {
 			return false, err
 		}
-		tick(beat)
 	}
 	return false, lockTaken(fmt.Sprintf("%s: another run is at work on the %s %q", s.at, kind, name))
 }
@@ -74,25 +73,3 @@ func (s *session) lockFor(ctx context.Context, kind, name string, beat func()) (
 type lockTaken string
 
 func (e lockTaken) Error() string { return string(e) }
-
-func tick(beat func()) {
-	if beat != nil {
-		beat()
-	}
-}
-
-// wait waits for a channel, or for the end of the context.
-func wait[T any](ctx context.Context, until <-chan T, beat func()) error {
-	beats := time.NewTicker(time.Second)
-	defer beats.Stop()
-	for {
-		select {
-		case <-until:
-			return nil
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-beats.C:
-			tick(beat)
-		}
-	}
-}

@@ -16,7 +16,7 @@ func (e *Engine) Repair(ctx context.Context, in database.RepairInput) (api.Mendi
 	if err := usable(in.Credentials); err != nil {
 		return r.done, err
 	}
-	unlock, err := e.groups.lock(ctx, in.Group, in.Beat)
+	unlock, err := e.groups.lock(ctx, in.Group)
 	if err != nil {
 		return r.done, err
 	}
@@ -26,7 +26,7 @@ func (e *Engine) Repair(ctx context.Context, in database.RepairInput) (api.Mendi
 	}
 	// Ends the lock, like the replica's below.
 	defer r.primary.discard()
-	if _, err := r.primary.lockFor(ctx, "group", in.Group, in.Beat); err != nil {
+	if _, err := r.primary.lockFor(ctx, "group", in.Group); err != nil {
 		return r.done, onPrimary.mending(err)
 	}
 	if r.replica, err = e.patient(ctx, in.Replica); err != nil {
@@ -55,7 +55,7 @@ type repair struct {
 // meet takes the replica's lock and learns the connection's ways.
 func (r *repair) meet(ctx context.Context) (err error) {
 	r.dialect = r.replica.server.dialect()
-	if r.dialect.escapes, err = r.replica.lockFor(ctx, "replica", r.in.Channel, r.in.Beat); err != nil {
+	if r.dialect.escapes, err = r.replica.lockFor(ctx, "replica", r.in.Channel); err != nil {
 		return err
 	}
 	if isUTF8(r.replica.server.charset) || isASCII(r.in.Credentials.Username+r.in.Credentials.Password+r.in.Channel) {
@@ -174,7 +174,6 @@ func (r *repair) start(ctx context.Context) error {
 			return err
 		case <-time.After(pause):
 		}
-		tick(r.in.Beat)
 		r.reconnect(ctx)
 	}
 }

@@ -33,7 +33,6 @@ func (r *repair) verify(ctx context.Context) error {
 			return ctx.Err()
 		case <-time.After(min(pause, time.Until(deadline))):
 		}
-		tick(r.in.Beat)
 		c, err := channelOf(ctx, r.replica, r.before.Name)
 		if err != nil {
 			return err
