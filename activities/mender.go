@@ -122,7 +122,21 @@ func (m *Mender) inspect(ctx context.Context, in api.InspectInput, g api.Group, 
 	if in.Versions && out.Channel.Stuck() {
 		out.Versions = m.versions(ctx, g, servers.Primary)
 	}
-	return nil
+	if !in.Prove || g.Switching || !out.Channel.Stuck() && out.Channel.IO != api.IONo {
+		return nil
+	}
+	proof, err := m.prove(ctx, out.Target, servers)
+	if err != nil {
+		return err
+	}
+	out.Proof, out.Versions.Secret, out.Versions.Account = &proof, proof.Versions.Secret, proof.Versions.Account
+	if proof.Refused != nil {
+		return nil
+	}
+	servers.Channel = out.Channel.Name
+	backlog, err := m.Engine.Backlog(ctx, servers)
+	out.Backlog = &backlog
+	return err
 }
 
 // channelOf finds a channel, by its name as servers compare them. Operators have
@@ -147,42 +161,40 @@ func target(g api.Group, r api.GroupReplica) api.MendTarget {
 	}
 }
 
-// Prove reads the replication Secret live and tries it on the primary.
-func (m *Mender) Prove(ctx context.Context, in api.ProveInput) (out api.Proof, err error) {
-	defer beat(ctx)()
-	out, err = m.prove(ctx, in.Target)
-	if err != nil {
-		out.Trouble, err = trouble(err)
-	}
-	return out, err
-}
-
-func (m *Mender) prove(ctx context.Context, t api.MendTarget) (out api.Proof, err error) {
+// prove reads the replication Secret live and tries it on the primary.
+func (m *Mender) prove(ctx context.Context, t api.MendTarget, servers database.ReplicaServer) (out api.Proof, err error) {
 	secret, cred, err := m.credentials(ctx, t.Replication, api.SecretUnusable)
-	if err != nil {
-		return out, err
+	if secret != nil {
+		out.Versions.Secret = secret.ResourceVersion
 	}
-	out.Versions.Secret = secret.ResourceVersion
-	servers, err := m.servers(ctx, t)
+	if unusable(err) {
+		out.Refused, _ = trouble(err)
+		return out, nil
+	}
 	if err != nil {
 		return out, err
 	}
 	if out.Versions.Account, err = m.Engine.AccountVersion(ctx, servers.Primary, cred.Username); err != nil {
 		return out, err
 	}
-	if out.Trial, out.Detail, err = m.Engine.Try(ctx, servers.Primary, cred); err != nil {
-		return out, err
+	out.Trial, out.Detail, err = m.Engine.Try(ctx, servers.Primary, cred)
+	if unusable(err) {
+		out.Refused, err = trouble(err)
 	}
-	if out.Trial == api.TrialRefused {
-		return out, api.Failf(api.SecretMismatch, "primary %s:%d refuses user %q with the password in Secret %q, key %q: %s",
-			t.Primary.Host, t.Primary.Port, cred.Username, t.Replication.Name, t.Replication.PasswordKey, out.Detail)
+	if err == nil && out.Trial == api.TrialRefused {
+		out.Refused = &api.Trouble{Reason: api.SecretMismatch, Message: fmt.Sprintf("primary %s:%d refuses user %q with the password in Secret %q, key %q: %s",
+			t.Primary.Host, t.Primary.Port, cred.Username, t.Replication.Name, t.Replication.PasswordKey, out.Detail)}
 	}
-	return out, nil
+	return out, err
 }
 
-// Secure makes sure that nothing unapplied would be lost. Where the SQL thread
-// is at work on it, it waits.
-func (m *Mender) Secure(ctx context.Context, in api.SecureInput) (out api.Security, err error) {
+func unusable(err error) bool {
+	var f *api.Failure
+	return errors.As(err, &f) && f.Reason == api.SecretUnusable
+}
+
+// Drain waits while the SQL thread is at work on what was fetched.
+func (m *Mender) Drain(ctx context.Context, in api.DrainInput) (out api.Drained, err error) {
 	defer beat(ctx)()
 	servers, err := m.servers(ctx, in.Target)
 	if err != nil {
@@ -196,11 +208,7 @@ func (m *Mender) Secure(ctx context.Context, in api.SecureInput) (out api.Securi
 			out.Trouble, err = trouble(err)
 			return out, err
 		}
-		if out.Backlog.Safe() {
-			return out, nil
-		}
-		if !out.Backlog.Draining || time.Now().After(end) {
-			out.Trouble = &api.Trouble{Reason: api.RelayLogNotApplied, Message: out.Backlog.Detail}
+		if out.Backlog.Safe() || !out.Backlog.Draining || time.Now().After(end) {
 			return out, nil
 		}
 		if err := rest(ctx, pause); err != nil {

@@ -253,22 +253,27 @@ func TestProveNamesWhatIsWrongAndNeverShowsIt(t *testing.T) {
 			h, m := newHospital()
 			h.secrets["replication"]["password"] = "hush-hush"
 			c.change(h)
-			out, err := act(t, m.Prove, api.ProveInput{Target: target(h.groups[shopDB], h.groups[shopDB].Replicas[0])})
+			h.backlog = []api.Backlog{{Applied: true}}
+			out, err := act(t, m.Inspect, api.InspectInput{Replica: shopR1, Prove: true})
 			require.NoError(t, err)
+			require.Nil(t, out.Trouble)
+			require.NotNil(t, out.Proof)
 			if c.reason == "" {
-				require.Nil(t, out.Trouble)
-				assert.Equal(t, api.Versions{Secret: "1", Account: "v1"}, out.Versions)
+				require.Nil(t, out.Proof.Refused)
+				assert.Equal(t, api.Versions{Secret: "1", Account: "v1", Generation: 1}, out.Versions)
+				assert.True(t, out.Backlog.Safe())
 				return
 			}
-			require.NotNil(t, out.Trouble)
-			assert.Equal(t, c.reason, out.Trouble.Reason)
-			assert.Contains(t, out.Trouble.Message, c.says)
-			assert.NotContains(t, out.Trouble.Message, "hush-hush")
+			require.NotNil(t, out.Proof.Refused)
+			assert.Equal(t, c.reason, out.Proof.Refused.Reason)
+			assert.Contains(t, out.Proof.Refused.Message, c.says)
+			assert.NotContains(t, out.Proof.Refused.Message, "hush-hush")
+			assert.Nil(t, out.Backlog)
 		})
 	}
 }
 
-func TestSecureWaitsWhereWaitingHelps(t *testing.T) {
+func TestDrainWaitsWhereWaitingHelps(t *testing.T) {
 	draining, stopped, done := api.Backlog{Draining: true}, api.Backlog{Detail: "300 events"}, api.Backlog{Applied: true}
 	for name, c := range map[string]struct {
 		backlog []api.Backlog
@@ -284,14 +289,11 @@ func TestSecureWaitsWhereWaitingHelps(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h, m := newHospital()
 			h.backlog = c.backlog
-			in := api.SecureInput{Target: target(h.groups[shopDB], h.groups[shopDB].Replicas[0])}
+			in := api.DrainInput{Target: target(h.groups[shopDB], h.groups[shopDB].Replicas[0])}
 			in.Target.DrainTimeout = c.timeout
-			out, err := act(t, m.Secure, in)
+			out, err := act(t, m.Drain, in)
 			require.NoError(t, err)
-			assert.Equal(t, c.safe, out.Trouble == nil)
-			if !c.safe {
-				assert.Equal(t, api.RelayLogNotApplied, out.Trouble.Reason)
-			}
+			assert.Equal(t, c.safe, out.Backlog.Safe())
 		})
 	}
 }

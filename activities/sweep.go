@@ -25,6 +25,7 @@ func (m *Mender) Sweep(ctx context.Context, in api.SweepInput) (api.SweepResult,
 	groups := m.Known()
 	m.seen.keep(groups)
 	s := &sweep{Mender: m, answers: map[serverKey]answer{}}
+	s.waking.SetLimit(sweepWidth)
 	for _, g := range groups {
 		if swept(g, in, m.seen.stuck(g)) {
 			s.groups = append(s.groups, g)
@@ -34,6 +35,7 @@ func (m *Mender) Sweep(ctx context.Context, in api.SweepInput) (api.SweepResult,
 	for _, g := range s.groups {
 		s.judge(ctx, g)
 	}
+	_ = s.waking.Wait()
 	return s.result, ctx.Err()
 }
 
@@ -55,6 +57,7 @@ type sweep struct {
 	mu     sync.Mutex
 	// answers holds one a server, however many channels it has.
 	answers map[serverKey]answer
+	waking  errgroup.Group
 	result  api.SweepResult
 }
 
@@ -128,7 +131,7 @@ func (s *sweep) judge(ctx context.Context, g api.Group) {
 		case entry.IOErrno == api.AuthErrno:
 			s.result.Stuck++
 		}
-		s.wake(ctx, g, r, entry, versions)
+		s.waking.Go(func() error { s.wake(ctx, g, r, entry, versions); return nil })
 		found = append(found, entry)
 	}
 	if g.Kind == api.KindReplicationGroup {
@@ -149,7 +152,8 @@ func (s *sweep) wake(ctx context.Context, g api.Group, r api.GroupReplica, e api
 	ref := g.Ref(r)
 	now := sighting{reason: e.Reason, errno: e.IOErrno}
 	stuck := e.IOErrno == api.AuthErrno && g.OptedIn && g.Invalid == ""
-	if stuck {
+	// While it waits for its threshold, nothing hangs on the Secret.
+	if stuck && (r.Reported == nil || r.Reported.Reason != api.ReasonThreshold) {
 		now.versions = versions()
 	}
 	before, known := s.seen.get(ref)
@@ -162,7 +166,9 @@ func (s *sweep) wake(ctx context.Context, g api.Group, r api.GroupReplica, e api
 		return // not remembered, so that the next sweep tries again
 	}
 	if woken {
+		s.mu.Lock()
 		s.result.Woken++
+		s.mu.Unlock()
 	}
 	s.seen.put(ref, now)
 }

@@ -106,6 +106,8 @@ type Reported struct {
 	IOErrno int `json:"ioErrno"`
 	// Since is when the error began; zero where that is not known.
 	Since time.Time `json:"since,omitzero"`
+	// Reason is the one of a ReplicationGroup's status.
+	Reason Reason `json:"reason,omitempty"`
 }
 
 // Find returns a replica of the group.
@@ -155,7 +157,7 @@ const (
 	PhaseThreshold = "Waiting"   // on 1045, for the threshold
 	PhasePaused    = "Paused"    // on 1045, for a cause to go
 	PhaseProving   = "Proving"   // the Secret, on the primary
-	PhaseSecuring  = "Securing"  // what is not applied yet
+	PhaseDraining  = "Draining"  // the SQL thread is at work on what was fetched
 	PhaseRepairing = "Repairing" // STOP, CHANGE, START, and the proof
 	PhaseRepaired  = "Repaired"
 	PhaseHandsOff  = "HandsOff" // another trouble than 1045

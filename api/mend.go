@@ -9,13 +9,12 @@ import (
 // that finds trouble which may pass by itself says so in its answer's Trouble;
 // its error is a hard failure, or a step that was cut.
 type MendSteps interface {
-	// Inspect reads the resource live and the replica's state. It changes nothing.
+	// Inspect reads the resource live and the replica's state; where the time
+	// has come, it also proves the Secret on the primary and finds out what is
+	// not applied yet. It changes nothing.
 	Inspect(ctx context.Context, in InspectInput) (Inspection, error)
-	// Prove reads the replication Secret live and tries it on the primary.
-	Prove(ctx context.Context, in ProveInput) (Proof, error)
-	// Secure makes sure that nothing unapplied would be lost; it waits for the
-	// SQL thread where that helps.
-	Secure(ctx context.Context, in SecureInput) (Security, error)
+	// Drain waits for the SQL thread to apply what has been fetched.
+	Drain(ctx context.Context, in DrainInput) (Drained, error)
 	// Repair changes the credentials and proves that the replica replicates.
 	Repair(ctx context.Context, in RepairInput) (Repair, error)
 	// Resume starts what an earlier repair has stopped. START is owed, so its
@@ -156,6 +155,8 @@ type InspectInput struct {
 	Replica ReplicaRef `json:"replica"`
 	// Versions asks for the versions of Secret and account, too.
 	Versions bool `json:"versions,omitempty"`
+	// Prove asks for Proof and Backlog, where the replica may need a repair.
+	Prove bool `json:"prove,omitempty"`
 }
 
 // Inspection is what Inspect found.
@@ -170,6 +171,8 @@ type Inspection struct {
 	// Since is when the resource says that the error began.
 	Since    time.Time `json:"since,omitzero"`
 	Versions Versions  `json:"versions,omitzero"`
+	Proof    *Proof    `json:"proof,omitempty"`
+	Backlog  *Backlog  `json:"backlog,omitempty"`
 }
 
 // MendTarget is what the steps after Inspect work on. Credentials are read by
@@ -193,26 +196,22 @@ func (t MendTarget) Ref() ReplicaRef {
 	return ReplicaRef{Group: t.Group, Replica: t.Replica.Name, Channel: t.Replica.Channel}
 }
 
-// ProveInput is the input of Prove.
-type ProveInput struct {
-	Target MendTarget `json:"target"`
-}
-
 // Proof is how the Secret fared on the primary.
 type Proof struct {
-	Trouble  *Trouble `json:"trouble,omitempty"`
+	// Refused says why the Secret cannot be used.
+	Refused  *Trouble `json:"refused,omitempty"`
 	Trial    Trial    `json:"trial,omitempty"`
 	Detail   string   `json:"detail,omitempty"`
 	Versions Versions `json:"versions,omitzero"`
 }
 
-// SecureInput is the input of Secure.
-type SecureInput struct {
+// DrainInput is the input of Drain.
+type DrainInput struct {
 	Target MendTarget `json:"target"`
 }
 
-// Security is whether a repair loses nothing.
-type Security struct {
+// Drained is what is left to apply.
+type Drained struct {
 	Trouble *Trouble `json:"trouble,omitempty"`
 	Backlog Backlog  `json:"backlog"`
 }

@@ -118,7 +118,7 @@ func reported(status mendv1alpha1.ReplicationGroupStatus, r mendv1alpha1.Replica
 		if each.Name != r.Name || each.Channel != r.Channel {
 			continue
 		}
-		out := &api.Reported{IOErrno: int(each.IOErrno)}
+		out := &api.Reported{IOErrno: int(each.IOErrno), Reason: api.Reason(each.Reason)}
 		if each.IOErrno == api.AuthErrno && each.Since != nil {
 			out.Since = each.Since.UTC()
 		}

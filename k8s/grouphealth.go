@@ -15,7 +15,7 @@ import (
 // that wait for a cause to go or for their time, those that are being seen to.
 var badness = []string{
 	api.PhaseHandsOff, api.PhaseStuck, api.PhasePaused, api.PhaseThreshold,
-	api.PhaseSecuring, api.PhaseProving, api.PhaseRepairing, api.PhaseUnknown,
+	api.PhaseDraining, api.PhaseProving, api.PhaseRepairing, api.PhaseUnknown,
 }
 
 // health is the condition Healthy of a group: True where every replica needs

@@ -184,7 +184,8 @@ func (m *Mends) Outcome(ctx context.Context, r api.ReplicaRef, run client.Workfl
 	for {
 		turn, cancel := context.WithTimeout(ctx, time.Second)
 		err := run.Get(turn, &result)
-		late := turn.Err() != nil
+		var deadline *serviceerror.DeadlineExceeded
+		late := turn.Err() != nil || errors.Is(err, context.DeadlineExceeded) || errors.As(err, &deadline)
 		cancel()
 		if err != nil && ctx.Err() != nil {
 			return result, nil, ctx.Err()

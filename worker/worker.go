@@ -79,7 +79,7 @@ func RegisterMends(r Registry, steps api.MendSteps) {
 	r.RegisterWorkflowWithOptions(workflows.ExplainReplica, workflow.RegisterOptions{Name: api.WorkflowExplainReplica})
 	r.RegisterWorkflowWithOptions(workflows.SweepReplicas, workflow.RegisterOptions{Name: api.WorkflowSweepReplicas})
 	registerSteps(r, map[string]any{
-		"Inspect": steps.Inspect, "Prove": steps.Prove, "Secure": steps.Secure, "Repair": steps.Repair,
+		"Inspect": steps.Inspect, "Drain": steps.Drain, "Repair": steps.Repair,
 		"Resume": steps.Resume, "Tell": steps.Tell, "Sweep": steps.Sweep,
 	})
 }

@@ -43,6 +43,7 @@ type mending struct {
 	state      api.MendState
 	looks      workflow.ReceiveChannel
 	target     api.MendTarget // of the last look; empty before
+	due        bool           // the next look is to prove the Secret
 	waiting    bool           // an update may change the wait
 	nudged     bool           // look before the wait is over
 	progress   api.MendProgress
@@ -89,32 +90,34 @@ func (m *mending) turn() (*api.MendResult, error) {
 	}
 }
 
-// mend proves, secures and repairs. Each may find a reason to leave the replica
-// as it is.
+// mend repairs, unless the look has found a reason to leave the replica as it is.
 func (m *mending) mend(look api.Inspection) (*api.MendResult, error) {
+	if m.due = look.Proof == nil; m.due {
+		return nil, nil // the next look proves
+	}
 	m.state.Skip = false
-	m.phase(api.PhaseProving)
-	proof, err := mendStep(m.ctx, api.MendSteps.Prove, api.ProveInput{Target: m.target}, "Prove the Secret on the primary", short)
-	if err != nil {
-		return nil, err
+	m.state.Versions = look.Versions
+	if t := look.Proof.Refused; t != nil {
+		return nil, m.leave(look, t.Reason, t.Message)
 	}
-	m.state.Versions = proof.Versions
-	m.state.Versions.Generation = look.Versions.Generation
-	if proof.Trouble != nil {
-		return nil, m.leave(look, proof.Trouble.Reason, proof.Trouble.Message)
+	m.note("Prove", string(look.Proof.Trial)+": "+look.Proof.Detail)
+	backlog := *look.Backlog
+	if !backlog.Safe() && backlog.Draining {
+		m.phase(api.PhaseDraining)
+		drained, err := mendStep(m.ctx, api.MendSteps.Drain, api.DrainInput{Target: m.target}, "Wait until all that was fetched is applied", draining(m.target.DrainTimeout))
+		if err != nil {
+			return nil, err
+		}
+		if t := drained.Trouble; t != nil {
+			return nil, m.leave(look, t.Reason, t.Message)
+		}
+		backlog = drained.Backlog
 	}
-	m.note("Prove", string(proof.Trial)+": "+proof.Detail)
-
-	m.phase(api.PhaseSecuring)
-	security, err := mendStep(m.ctx, api.MendSteps.Secure, api.SecureInput{Target: m.target}, "Make sure that nothing unapplied is lost", draining(m.target.DrainTimeout))
-	if err != nil {
-		return nil, err
+	if !backlog.Safe() {
+		return nil, m.leave(look, api.RelayLogNotApplied, backlog.Detail)
 	}
-	if security.Trouble != nil {
-		return nil, m.leave(look, security.Trouble.Reason, security.Trouble.Message)
-	}
-	m.note("Secure", security.Backlog.Detail)
-	return m.repair(look, proof.Versions.Secret)
+	m.note("Secure", backlog.Detail)
+	return m.repair(look, look.Versions.Secret)
 }
 
 // repair changes the credentials. It is not cut by a cancellation: START is owed

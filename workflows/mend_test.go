@@ -32,7 +32,7 @@ func TestAReplicaIsMendedAfterTheThresholdAndNotBefore(t *testing.T) {
 	assert.Len(t, out.result.Sent, 3)
 	assert.GreaterOrEqual(t, out.elapsed, 5*time.Minute)
 	assert.Less(t, out.elapsed, 5*time.Minute+2*time.Second)
-	assert.Equal(t, []string{"Inspect", "Tell", "Inspect", "Prove", "Secure", "Repair", "Tell"}, w.calls)
+	assert.Equal(t, []string{"Inspect", "Tell", "Inspect", "Repair", "Tell"}, w.calls)
 	assert.Equal(t, api.ReasonThreshold, w.tells[0].Reason)
 	assert.Equal(t, api.ReasonRepaired, w.tells[1].Reason)
 	assert.False(t, w.tells[1].Repaired.IsZero())
@@ -92,7 +92,7 @@ func TestAnErrorThatClearsInTimeSendsNothing(t *testing.T) {
 			require.NoError(t, out.err, "quiet: no failure")
 			assert.Equal(t, api.OutcomeNothing, out.result.Outcome)
 			assert.Less(t, out.elapsed, 2*time.Minute)
-			assert.Zero(t, w.sent()+w.counts["Prove"])
+			assert.Zero(t, w.sent()+w.proofs)
 			assert.Equal(t, c.reason, w.lastTold().Reason)
 			assert.True(t, w.lastTold().Quiet)
 		})
@@ -189,10 +189,10 @@ func TestAWrongSecretIsNotSentUntilItIsRight(t *testing.T) {
 	out := w.mend(t, api.MendInput{}, after(6*time.Hour, func(env *testsuite.TestWorkflowEnvironment) {
 		assert.Zero(t, w.sent())
 		assert.Equal(t, api.SecretMismatch, w.lastTold().Reason)
-		proofs = w.counts["Prove"]
+		proofs = w.proofs
 		look(env) // nothing has changed
 	}), after(6*time.Hour+time.Second, func(env *testsuite.TestWorkflowEnvironment) {
-		assert.Equal(t, proofs, w.counts["Prove"], "the primary is not asked again without a reason")
+		assert.Equal(t, proofs, w.proofs, "the primary is not asked again without a reason")
 		w.change(func(w *ward) {
 			w.look.Versions.Account = "b"
 			w.proof = api.Proof{Trial: api.TrialProven, Versions: api.Versions{Secret: "1", Account: "b"}}
@@ -262,22 +262,52 @@ func TestWhatARepairComesTo(t *testing.T) {
 
 func TestUnappliedEventsHoldARepair(t *testing.T) {
 	w := newWard()
-	w.security = api.Security{Trouble: &api.Trouble{Reason: api.RelayLogNotApplied, Message: "300 events"}}
+	w.backlog = api.Backlog{Detail: "300 events"}
 	out := w.mend(t, api.MendInput{}, after(20*time.Minute, func(*testsuite.TestWorkflowEnvironment) {
 		assert.Zero(t, w.sent())
 		assert.Equal(t, api.RelayLogNotApplied, w.lastTold().Reason)
-		w.change(func(w *ward) { w.security = api.Security{Backlog: api.Backlog{Applied: true}} })
+		w.change(func(w *ward) { w.backlog = api.Backlog{Applied: true} })
 	}))
 	require.NoError(t, out.err)
 	assert.Equal(t, api.OutcomeRepaired, out.result.Outcome)
 	assert.Less(t, out.elapsed, 36*time.Minute)
 }
 
+func TestADrainIsWaitedFor(t *testing.T) {
+	for name, c := range map[string]struct {
+		drained  api.Drained
+		repaired bool
+		reason   api.Reason
+	}{
+		"and all is applied":        {api.Drained{Backlog: api.Backlog{Applied: true}}, true, ""},
+		"in vain":                   {api.Drained{Backlog: api.Backlog{Draining: true}}, false, api.RelayLogNotApplied},
+		"and the replica goes away": {api.Drained{Trouble: &api.Trouble{Reason: api.ReplicaUnreachable}}, false, api.ReplicaUnreachable},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWard()
+			w.backlog = api.Backlog{Draining: true}
+			w.drain = func(n int) (api.Drained, error) {
+				if n > 1 {
+					return api.Drained{Backlog: api.Backlog{Applied: true}}, nil
+				}
+				return c.drained, nil
+			}
+			out := w.mend(t, api.MendInput{})
+			require.NoError(t, out.err)
+			assert.Equal(t, api.OutcomeRepaired, out.result.Outcome)
+			assert.Equal(t, c.repaired, w.counts["Drain"] == 1)
+			if c.reason != "" {
+				assert.Equal(t, c.reason, w.tells[1].Reason)
+			}
+		})
+	}
+}
+
 func TestASwitchOfThePrimaryIsStoodAside(t *testing.T) {
 	w := newWard()
 	w.look.Trouble = &api.Trouble{Reason: api.PrimarySwitching, Message: "switching"}
 	out := w.mend(t, api.MendInput{}, after(10*time.Minute, func(env *testsuite.TestWorkflowEnvironment) {
-		assert.Zero(t, w.sent()+w.counts["Prove"])
+		assert.Zero(t, w.sent()+w.proofs)
 		w.change(func(w *ward) { w.look.Trouble = nil })
 		look(env)
 	}))
@@ -463,7 +493,7 @@ func TestAnExplanationChangesNothing(t *testing.T) {
 	out := explain()
 	assert.True(t, out.Would)
 	assert.False(t, out.Until.IsZero())
-	w.security.Trouble = &api.Trouble{Reason: api.RelayLogNotApplied}
+	w.backlog = api.Backlog{}
 	assert.Equal(t, api.RelayLogNotApplied, explain().Reason)
 	w.mismatch()
 	assert.Equal(t, api.SecretMismatch, explain().Reason)

@@ -10,41 +10,32 @@ import (
 
 // ExplainReplica says what a repair would do now. Nothing is changed.
 func ExplainReplica(ctx workflow.Context, in api.MendInput) (out api.ReplicaExplanation, err error) {
-	look, err := mendStep(ctx, api.MendSteps.Inspect, api.InspectInput{Replica: in.Replica}, "Look at the replica", short)
+	inspect := api.InspectInput{Replica: in.Replica, Prove: true}
+	look, err := mendStep(ctx, api.MendSteps.Inspect, inspect, "Look at the replica, prove the Secret on the primary, see what is not applied", short)
 	if err != nil {
 		return out, err
 	}
-	out.Channel = look.Channel
+	out.Channel, out.Proof, out.Backlog = look.Channel, look.Proof, look.Backlog
 	now := workflow.Now(ctx)
 	state := api.MendState{Skip: in.Manual, Manual: in.Manual}
 	state.Since = since(state, look, now)
 	move := Next(state, look, now)
-	if move.Kind != MoveMend {
+	switch {
+	case move.Kind != MoveMend:
 		out.Reason, out.Message = move.Reason, move.Message
+		return out, nil
+	case look.Proof.Refused != nil:
+		out.Reason, out.Message = look.Proof.Refused.Reason, look.Proof.Refused.Message
+		return out, nil
+	case !look.Backlog.Safe() && !look.Backlog.Draining:
+		out.Reason, out.Message = api.RelayLogNotApplied, look.Backlog.Detail
 		return out, nil
 	}
 	out.Until = state.Since.Add(look.Target.Threshold)
-	proof, err := mendStep(ctx, api.MendSteps.Prove, api.ProveInput{Target: look.Target}, "Prove the Secret on the primary", short)
-	if err != nil {
-		return out, err
-	}
-	out.Proof = &proof
-	if t := proof.Trouble; t != nil {
-		out.Reason, out.Message = t.Reason, t.Message
-		return out, nil
-	}
-	target := look.Target
-	target.DrainTimeout = 0 // an explanation waits for nothing
-	security, err := mendStep(ctx, api.MendSteps.Secure, api.SecureInput{Target: target}, "See what is not applied yet", short)
-	if err != nil {
-		return out, err
-	}
-	out.Backlog = &security.Backlog
-	if t := security.Trouble; t != nil {
-		out.Reason, out.Message = t.Reason, t.Message
-		return out, nil
-	}
 	out.Would = true
 	out.Message = fmt.Sprintf("would change the credentials of user %q: STOP, CHANGE with user and password only, START", look.Channel.User)
+	if !look.Backlog.Safe() {
+		out.Message += "; first it would wait until all that was fetched is applied"
+	}
 	return out, nil
 }

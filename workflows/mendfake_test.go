@@ -18,11 +18,12 @@ import (
 
 // ward is a replica with its primary and its resource, as the steps see them.
 type ward struct {
-	mu       sync.Mutex
-	start    time.Time // of the run's clock
-	look     api.Inspection
-	proof    api.Proof
-	security api.Security
+	mu      sync.Mutex
+	start   time.Time // of the run's clock
+	look    api.Inspection
+	proof   api.Proof
+	backlog api.Backlog
+	drain   func(n int) (api.Drained, error)
 	// repair answers the n-th repair; by default it heals the replica.
 	repair func(n int, in api.RepairInput) (api.Repair, error)
 	resume func(n int, in api.ResumeInput) (api.Resumption, error)
@@ -34,6 +35,7 @@ type ward struct {
 	tells   []api.TellInput
 	repairs []api.RepairInput
 	resumes []api.ResumeInput
+	proofs  int
 }
 
 var _ api.MendSteps = (*ward)(nil)
@@ -51,8 +53,8 @@ func newWard() *ward {
 			Channel:  &api.Channel{IO: api.IOConnecting, SQL: true, IOErrno: api.AuthErrno, User: "repl", Received: "0-1-7"},
 			Versions: api.Versions{Secret: "1", Account: "a", Generation: 1},
 		},
-		proof:    api.Proof{Trial: api.TrialProven, Detail: "logged in", Versions: api.Versions{Secret: "1", Account: "a"}},
-		security: api.Security{Backlog: api.Backlog{Applied: true, Detail: "all applied"}},
+		proof:   api.Proof{Trial: api.TrialProven, Detail: "logged in", Versions: api.Versions{Secret: "1", Account: "a"}},
+		backlog: api.Backlog{Applied: true, Detail: "all applied"},
 	}
 }
 
@@ -70,7 +72,7 @@ func (w *ward) heal() {
 // mismatch makes the primary refuse the Secret.
 func (w *ward) mismatch() {
 	w.proof.Trial = api.TrialRefused
-	w.proof.Trouble = &api.Trouble{Reason: api.SecretMismatch, Message: "refused"}
+	w.proof.Refused = &api.Trouble{Reason: api.SecretMismatch, Message: "refused"}
 }
 
 // enter counts a call; the lock is held until the function that it returns is called.
@@ -97,19 +99,21 @@ func (w *ward) Inspect(_ context.Context, in api.InspectInput) (api.Inspection, 
 	if !in.Versions {
 		look.Versions.Secret, look.Versions.Account = "", ""
 	}
+	if in.Prove && look.Trouble == nil && look.Channel != nil && (look.Channel.Stuck() || look.Channel.IO == api.IONo) {
+		proof, backlog := w.proof, w.backlog
+		look.Proof, look.Versions.Secret, look.Versions.Account = &proof, proof.Versions.Secret, proof.Versions.Account
+		w.proofs++
+		if proof.Refused == nil {
+			look.Backlog = &backlog
+		}
+	}
 	return look, nil
 }
 
-func (w *ward) Prove(context.Context, api.ProveInput) (api.Proof, error) {
-	_, leave := w.enter("Prove")
+func (w *ward) Drain(context.Context, api.DrainInput) (api.Drained, error) {
+	n, leave := w.enter("Drain")
 	defer leave()
-	return w.proof, nil
-}
-
-func (w *ward) Secure(context.Context, api.SecureInput) (api.Security, error) {
-	_, leave := w.enter("Secure")
-	defer leave()
-	return w.security, nil
+	return w.drain(n)
 }
 
 func (w *ward) Repair(ctx context.Context, in api.RepairInput) (api.Repair, error) {

@@ -73,7 +73,13 @@ func mendStep[In, Out any](ctx workflow.Context, m mendMethod[In, Out], in In, s
 // inspect looks. The versions are asked for where they can cut a pause short.
 func (m *mending) inspect() (api.Inspection, error) {
 	in := api.InspectInput{Replica: m.replica, Versions: m.state.Reason != ""}
-	look, err := mendStep(m.ctx, api.MendSteps.Inspect, in, "Look at the replica", short)
+	summary := "Look at the replica"
+	if in.Prove = m.due || m.expected(workflow.Now(m.ctx)); in.Prove {
+		summary = "Look at the replica, prove the Secret on the primary, see what is not applied"
+		m.phase(api.PhaseProving)
+	}
+	m.due = false
+	look, err := mendStep(m.ctx, api.MendSteps.Inspect, in, summary, short)
 	if err != nil {
 		return look, err
 	}
@@ -86,6 +92,19 @@ func (m *mending) inspect() (api.Inspection, error) {
 		m.seen(*look.Channel)
 	}
 	return look, nil
+}
+
+// expected tells whether a look is likely to be followed by a repair.
+func (m *mending) expected(now time.Time) bool {
+	s := m.state
+	if s.Skip || s.Owed != api.ThreadsNone {
+		return true
+	}
+	threshold := m.target.Threshold
+	if s.Threshold != nil {
+		threshold = *s.Threshold
+	}
+	return !s.Since.IsZero() && m.target.Replica.Name != "" && !now.Before(s.Since.Add(threshold)) && !now.Before(s.NotBefore)
 }
 
 func (m *mending) told(phase string, reason api.Reason, message string) api.TellInput {

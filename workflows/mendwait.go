@@ -118,11 +118,10 @@ func (m *mending) sleepUntil(until time.Time, summary string) error {
 	m.show()
 	m.waiting = true
 	defer func() { m.waiting, m.nudged, m.progress.Until = false, false, time.Time{} }()
-	_, err := workflow.AwaitWithOptions(m.ctx, workflow.AwaitOptions{
-		Timeout:      until.Sub(workflow.Now(m.ctx)),
-		TimerOptions: workflow.TimerOptions{Summary: summary},
-	}, func() bool { return m.nudged })
-	return err
+	ctx, cancel := workflow.WithCancel(m.ctx)
+	defer cancel()
+	timer := workflow.NewTimerWithOptions(ctx, until.Sub(workflow.Now(m.ctx)), workflow.TimerOptions{Summary: summary})
+	return workflow.Await(m.ctx, func() bool { return m.nudged || timer.IsReady() })
 }
 
 // resume starts what we have stopped, and does not give up while the run lasts.
