@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seedmend/seedmend/tests/lab"
 	"github.com/seedmend/seedmend/tests/stage"
 	"github.com/seedmend/seedmend/tests/stage/leak"
 )
@@ -51,10 +50,7 @@ func run(m *testing.M) (code int, err error) {
 	if err := stage.Build(ctx, binary, raceEnabled); err != nil {
 		return 1, err
 	}
-	on, err = stage.Up(ctx, stage.Options{
-		Binary:   binary,
-		Temporal: lab.TemporalOptions{DBFile: true},
-	})
+	on, err = stage.Up(ctx, stage.Options{Binary: binary})
 	if err != nil {
 		return 1, err
 	}
