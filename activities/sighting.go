@@ -81,6 +81,7 @@ func merged(now, found api.ReplicaStatus, at time.Time) api.ReplicaStatus {
 type sighting struct {
 	reason   api.Reason
 	errno    int
+	sql      bool // the SQL thread runs
 	versions api.Versions
 }
 

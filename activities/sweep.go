@@ -131,7 +131,11 @@ func (s *sweep) judge(ctx context.Context, g api.Group) {
 		case entry.IOErrno == api.AuthErrno:
 			s.result.Stuck++
 		}
-		s.waking.Go(func() error { s.wake(ctx, g, r, entry, versions); return nil })
+		now := sighting{reason: entry.Reason, errno: entry.IOErrno}
+		if c := channelOf(g, r.Channel, a.channels); c != nil {
+			now.sql = c.SQL
+		}
+		s.waking.Go(func() error { s.wake(ctx, g, r, entry, now, versions); return nil })
 		found = append(found, entry)
 	}
 	if g.Kind == api.KindReplicationGroup {
@@ -148,9 +152,8 @@ func (s *sweep) judge(ctx context.Context, g api.Group) {
 }
 
 // wake starts or wakes a run where something is new.
-func (s *sweep) wake(ctx context.Context, g api.Group, r api.GroupReplica, e api.ReplicaStatus, versions func() api.Versions) {
+func (s *sweep) wake(ctx context.Context, g api.Group, r api.GroupReplica, e api.ReplicaStatus, now sighting, versions func() api.Versions) {
 	ref := g.Ref(r)
-	now := sighting{reason: e.Reason, errno: e.IOErrno}
 	stuck := e.IOErrno == api.AuthErrno && g.OptedIn && g.Invalid == ""
 	// While it waits for its threshold, nothing hangs on the Secret.
 	if stuck && (r.Reported == nil || r.Reported.Reason != api.ReasonThreshold) {
@@ -176,7 +179,7 @@ func (s *sweep) wake(ctx context.Context, g api.Group, r api.GroupReplica, e api
 func (s *sweep) rouse(ctx context.Context, ref api.ReplicaRef, r api.GroupReplica, e api.ReplicaStatus, v api.Versions, stuck, was bool) (bool, error) {
 	if stuck {
 		in := api.MendInput{Replica: ref, Since: sinceOf(ref, r)}
-		return true, s.Runs.Look(ctx, in, v, "the replica is stuck on 1045, or its Secret or account has changed")
+		return true, s.Runs.Look(ctx, in, v, "the replica is stuck on 1045; its SQL thread, the Secret or the account may have changed")
 	}
 	if e.Reason == api.ReplicationStopped {
 		owed, err := s.Runs.Owed(ctx, ref)

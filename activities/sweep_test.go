@@ -39,13 +39,17 @@ func TestASweepWakesWhatIsNewAndNothingElse(t *testing.T) {
 	sweepOnce(t, m, api.SweepInput{})
 	assert.Len(t, h.looks, 3, "the Secret changed")
 
+	h.channels[replicaA] = []api.Channel{{IO: api.IOConnecting, IOErrno: 1045}}
+	sweepOnce(t, m, api.SweepInput{})
+	assert.Len(t, h.looks, 4, "the SQL thread was stopped")
+
 	h.channels[replicaA] = []api.Channel{{IO: api.IOYes, SQL: true}}
 	sweepOnce(t, m, api.SweepInput{})
 	assert.Len(t, h.wakes, 1, "it replicates: the run may end")
 	assert.Nil(t, h.statuses[shopDB][0].Since)
 	sweepOnce(t, m, api.SweepInput{})
 	assert.Len(t, h.wakes, 1)
-	assert.Len(t, h.looks, 3)
+	assert.Len(t, h.looks, 4)
 }
 
 func TestASweepTriesAgainWhatTemporalDidNotTake(t *testing.T) {

@@ -24,7 +24,11 @@ import (
 
 // link leads to the request's workflow in Temporal's UI.
 func (s *story) link(request string) string {
-	return s.stage.Temporal.UIURL + "/namespaces/default/workflows/" + url.PathEscape(api.DatabaseWorkflowID(namespace, request))
+	return s.workflowLink(api.DatabaseWorkflowID(namespace, request))
+}
+
+func (s *story) workflowLink(id string) string {
+	return s.stage.Temporal.UIURL + "/namespaces/default/workflows/" + url.PathEscape(id)
 }
 
 // checkWorkflow waits for the workflow's end, which comes after the status.

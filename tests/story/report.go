@@ -10,7 +10,9 @@ import (
 func (s *story) report(r result) {
 	if r.got != "" {
 		outcome := "failed, " + string(r.got)
-		if r.ready {
+		if r.mended {
+			outcome = string(r.got)
+		} else if r.ready {
 			outcome = "Ready, " + string(r.got)
 		}
 		s.field("outcome", outcome+": "+r.message)

@@ -30,6 +30,8 @@ type scene struct {
 	perform func(context.Context, *story, scene, *result) (stage.Settlement, error)
 	// check adds evidence of this scene's own.
 	check func(*result)
+	// mend is the whole of a scene about a replica.
+	mend func(context.Context, *result) error
 }
 
 func (sc scene) succeeds() bool { return sc.want == api.ReasonAdopted || sc.want == api.ReasonCreated }
@@ -40,6 +42,7 @@ type result struct {
 	want     api.Reason
 	got      api.Reason
 	ready    bool
+	mended   bool // it is about a replica
 	message  string
 	took     time.Duration
 	keys     []string // of the Secret
@@ -61,7 +64,11 @@ func (r *result) shown(format string, args ...any) {
 
 func (s *story) show(ctx context.Context, sc scene) result {
 	r := result{request: sc.request, want: sc.want, link: s.link(sc.request)}
-	if err := s.try(ctx, sc, &r); err != nil {
+	try := func(ctx context.Context) error { return s.try(ctx, sc, &r) }
+	if sc.mend != nil {
+		try = func(ctx context.Context) error { return sc.mend(ctx, &r) }
+	}
+	if err := try(ctx); err != nil {
 		r.expect(false, "%v", err)
 	}
 	return r

@@ -78,7 +78,7 @@ func (s *story) scenes() []scene {
 	create.title, create.want = "Create: nothing exists yet", api.ReasonCreated
 	create.shows = "User, password, database and grant are made exactly as the seed says, and proved."
 
-	return []scene{adopt, denied, gone, rejected, conflict, create, s.unknownHost(), s.otherSelector(), s.killed()}
+	return []scene{adopt, denied, gone, rejected, conflict, create, s.unknownHost(), s.otherSelector(), s.killed(), s.stuck(), s.trap()}
 }
 
 // unknownHost has a server of its own, to see that nobody knocks.

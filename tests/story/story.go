@@ -45,6 +45,7 @@ type story struct {
 	gate     *stage.Gate // stands before two
 	process  *stage.Process
 	settled  <-chan stage.Settlement
+	pair     *pair // of the scenes about a replica
 }
 
 // Run starts everything, plays every scene, and then, unless Once is set, stays
@@ -115,7 +116,7 @@ func (s *story) open(ctx context.Context) error {
 // startSeedmend starts it as a pod would run it, with the rights of its chart.
 func (s *story) startSeedmend(ctx context.Context) (err error) {
 	began := time.Now()
-	if s.process, err = s.stage.Seedmend("run", "--leader-election-namespace="+stage.ProviderNamespace); err != nil {
+	if s.process, err = s.stage.Seedmend("run", "--leader-election-namespace="+stage.ProviderNamespace, "--sweep-interval="+sweepEvery.String()); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
