@@ -20,7 +20,7 @@ import (
 const patience = time.Minute
 
 // namespaces of the tests: a stand in one is "db", with up to three pods.
-var namespaces = []string{"annotation", "rebuild", "dropped", "withdrawn", "field", "switching", "tls", "nameless", "unreported"}
+var namespaces = []string{"annotation", "rebuild", "dropped", "withdrawn", "field", "optedout", "switching", "tls", "nameless", "unreported"}
 
 const name = "db"
 
