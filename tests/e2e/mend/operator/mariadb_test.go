@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/seedmend/seedmend/api"
@@ -101,8 +102,9 @@ func notOptedIn(t *testing.T, s *stand) {
 	s.reports1045(t, 1)
 	time.Sleep(4 * time.Second)
 	s.assertUntouched(t)
-	_, err := on.Workflows.DescribeWorkflowExecution(within(t, patience), api.ReplicaWorkflowID(s.ref(1)), "")
-	require.Error(t, err, "no run was started")
+	_, err := s.run(t, 1)
+	var none *serviceerror.NotFound
+	require.ErrorAs(t, err, &none, "no run was started")
 	s.annotate(t, api.AnnotationReconnect, "true")
 	s.mended(t, 1)
 	s.await(t, 1, 0)
@@ -137,9 +139,9 @@ func optedInByField(t *testing.T) {
 	at := s.repairedAt(t, 1)
 	assert.False(t, at.Before(since.Add(threshold)), "%s is before the threshold, counted from %s", at, since)
 	assert.True(t, at.Before(since.Add(age+threshold)), "%s: so long after the report, the error's age was not counted", at)
-	run, err := on.Workflows.DescribeWorkflowExecution(within(t, patience), api.ReplicaWorkflowID(s.ref(1)), "")
+	run, err := s.run(t, 1)
 	require.NoError(t, err)
-	assert.Less(t, run.GetWorkflowExecutionInfo().GetStartTime().AsTime().Sub(wrote), 2*time.Second, "at once")
+	assert.Less(t, run.WorkflowStartTime.Sub(wrote), 2*time.Second, "at once")
 	s.await(t, 1, 0)
 	s.assertOursAlone(t)
 }
@@ -167,9 +169,9 @@ func overTLS(t *testing.T) {
 	s.mended(t, 1)
 	e := s.told(t, 2, corev1.EventTypeWarning, api.ReplicaUnreachable)
 	assert.Contains(t, e.Message, "certificate")
-	run, err := on.Workflows.DescribeWorkflowExecution(within(t, patience), api.ReplicaWorkflowID(s.ref(2)), "")
+	run, err := s.run(t, 2)
 	require.NoError(t, err)
-	assert.Equal(t, enums.WORKFLOW_EXECUTION_STATUS_RUNNING, run.GetWorkflowExecutionInfo().GetStatus(), "certificates are renewed: it looks again")
+	assert.Equal(t, enums.WORKFLOW_EXECUTION_STATUS_RUNNING, run.Status, "certificates are renewed: it looks again")
 	came, _, _ := s.sent(t, 2)
 	assert.False(t, came, "the password is not sent to a server that cannot prove its name")
 }

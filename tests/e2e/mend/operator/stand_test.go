@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/client"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -174,7 +175,8 @@ func (s *stand) replicates(t *testing.T, pod int) {
 			return fmt.Errorf("%s: IO %s (%s), SQL %s", s.namespace, now["Slave_IO_Running"], now["Last_IO_Errno"], now["Slave_SQL_Running"])
 		}
 		var missing int
-		if err := s.servers[pod].DB().QueryRowContext(t.Context(), "SELECT 3 - COUNT(*) FROM shop.t").Scan(&missing); err == nil && missing != 0 {
+		err = s.servers[pod].DB().QueryRowContext(t.Context(), "SELECT 3 - COUNT(*) FROM shop.t").Scan(&missing)
+		if err == nil && missing != 0 {
 			err = fmt.Errorf("%d rows are missing", missing)
 		}
 		return err
@@ -306,6 +308,12 @@ func (s *stand) mended(t *testing.T, pod int) {
 	result, err := s.result(t, pod)
 	require.NoError(t, err)
 	require.Equal(t, api.OutcomeRepaired, result.Outcome)
+}
+
+// run is the latest of a replica; there may be none.
+func (s *stand) run(t *testing.T, pod int) (*client.WorkflowExecutionDescription, error) {
+	t.Helper()
+	return on.Workflows.DescribeWorkflow(within(t, patience), api.ReplicaWorkflowID(s.ref(pod)), "")
 }
 
 // result waits for the end of a replica's run.
