@@ -35,7 +35,9 @@ type report struct {
 	stuck      bool
 	since      time.Time
 	generation int64
-	switching  bool
+	// threshold may be an annotation's, which leaves the generation as it is.
+	threshold time.Duration
+	switching bool
 }
 
 // NewGroupWatcher returns a watcher that does nothing until Lead.
@@ -52,7 +54,7 @@ func (w *GroupWatcher) OnGroup(g api.Group) {
 		}
 		now := report{
 			stuck: r.Reported.IOErrno == api.AuthErrno && g.OptedIn && g.Invalid == "",
-			since: r.Reported.Since, generation: g.Generation, switching: g.Switching,
+			since: r.Reported.Since, generation: g.Generation, threshold: g.Threshold, switching: g.Switching,
 		}
 		w.see(g.Ref(r), now)
 	}

@@ -87,7 +87,7 @@ func TestTLSOfAServer(t *testing.T) {
 	require.False(t, encrypted())
 	r.admin.TLS = database.TLS{Mode: "verify", Key: "system"}
 	_, err := r.engine.Channels(ctx, r.admin)
-	want(t, api.TLSRequired, err)
+	want(t, api.ReplicaUnreachable, err)
 	r.admin.TLS = database.TLS{Mode: "verify", Key: "lab", RootCAs: r.TLSConfig().RootCAs}
 	require.True(t, encrypted())
 	require.Len(t, r.engine.pools.byKey, 3, "the one that failed is not kept")

@@ -36,7 +36,8 @@ func (s side) mending(err error) error {
 		g.Reason = api.AdminCredentialsRejected
 	case api.ProviderPrivilegeMissing:
 		g.Reason = api.AdminPrivilegeMissing
-	case api.ServerUnreachable, api.ServerBusy:
+	case api.ServerUnreachable, api.ServerBusy, api.TLSRequired:
+		// Certificates are renewed, and not all at one moment: that passes as well.
 		g.Reason = s.unreachable
 	}
 	g.Message = strings.ReplaceAll(g.Message, "the provider's admin user", "the admin user")

@@ -47,8 +47,9 @@ func newAuthority(dir string) (*authority, error) {
 	return a, os.WriteFile(a.file, a.pem, 0o644)
 }
 
-// issue writes a server certificate for loopback and the given name.
-func (a *authority) issue(name string) (certFile, keyFile string, err error) {
+// issue writes a server certificate for loopback, the given name, and more names
+// and addresses.
+func (a *authority) issue(name string, more ...string) (certFile, keyFile string, err error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return "", "", err
@@ -56,6 +57,13 @@ func (a *authority) issue(name string) (certFile, keyFile string, err error) {
 	template := certificate(name)
 	template.DNSNames = []string{"localhost", name}
 	template.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}
+	for _, each := range more {
+		if ip := net.ParseIP(each); ip != nil {
+			template.IPAddresses = append(template.IPAddresses, ip)
+		} else {
+			template.DNSNames = append(template.DNSNames, each)
+		}
+	}
 	template.KeyUsage = x509.KeyUsageDigitalSignature
 	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
 	der, err := x509.CreateCertificate(rand.Reader, template, a.cert, key.Public(), a.key)

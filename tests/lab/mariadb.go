@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/tls"
@@ -21,11 +22,16 @@ import (
 // MariaDBOptions of one instance; the zero value is good.
 type MariaDBOptions struct {
 	Name string // default mariadb, mariadb-2, ...
+	Host string // an address of loopback; default 127.0.0.1
 	Port int    // default, and when taken: any free port
+	// RootPassword is random by default.
+	RootPassword string
 	// Args of mariadbd, after (and so stronger than) those of the lab.
 	Args []string
 	// TLS gives the server a certificate of the lab's own authority.
 	TLS bool
+	// DNSNames are more names for that certificate; it is for localhost as well.
+	DNSNames []string
 	// RequireTLS makes it refuse every TCP connection without TLS.
 	RequireTLS bool
 	// ServerID other than 0 turns the binary log on, in row format.
@@ -35,11 +41,11 @@ type MariaDBOptions struct {
 // MariaDB is one running server with durable settings and small buffers.
 type MariaDB struct {
 	*Server
-	Host         string // 127.0.0.1; localhost works as well
+	Host         string // 127.0.0.1 by default; localhost works as well then
 	Port         int
 	Socket       string
 	RootUser     string // root@'%', the only one
-	RootPassword string // random
+	RootPassword string
 	CA           []byte // PEM, with TLS
 	CAFile       string
 
@@ -56,7 +62,7 @@ func (l *Lab) StartMariaDB(ctx context.Context, opts MariaDBOptions) (*MariaDB, 
 		return nil, err
 	}
 	defer leave()
-	m := &MariaDB{Host: "127.0.0.1", RootUser: "root", RootPassword: rand.Text()}
+	m := &MariaDB{Host: cmp.Or(opts.Host, loopback), RootUser: "root", RootPassword: cmp.Or(opts.RootPassword, rand.Text())}
 	if m.Server, err = l.server(l.name(opts.Name, "mariadb")); err != nil {
 		return nil, err
 	}
@@ -67,7 +73,7 @@ func (l *Lab) StartMariaDB(ctx context.Context, opts MariaDBOptions) (*MariaDB, 
 	if err != nil {
 		return nil, err
 	}
-	if m.Port, err = l.ports.pick(opts.Port); err != nil {
+	if m.Port, err = l.ports.pickAt(m.Host, opts.Port); err != nil {
 		return nil, err
 	}
 	args := append([]string{
@@ -75,7 +81,7 @@ func (l *Lab) StartMariaDB(ctx context.Context, opts MariaDBOptions) (*MariaDB, 
 		"--datadir=" + filepath.Join(dir, "data"),
 		"--socket=" + m.Socket,
 		"--pid-file=" + filepath.Join(dir, "pid"),
-		"--bind-address=127.0.0.1",
+		"--bind-address=" + m.Host,
 		"--port=" + strconv.Itoa(m.Port),
 	}, mariaArgs()...)
 	if opts.ServerID != 0 {
@@ -83,7 +89,7 @@ func (l *Lab) StartMariaDB(ctx context.Context, opts MariaDBOptions) (*MariaDB, 
 			"--log-bin=binlog", "--binlog-format=ROW", "--log-slave-updates", "--relay-log=relay")
 	}
 	if opts.TLS || opts.RequireTLS {
-		tlsArgs, err := m.certify()
+		tlsArgs, err := m.certify(opts.DNSNames)
 		if err != nil {
 			return nil, err
 		}
@@ -126,12 +132,12 @@ func (m *MariaDB) initSQL() string {
 		"GRANT ALL PRIVILEGES ON *.* TO root@'%' WITH GRANT OPTION;\n"
 }
 
-func (m *MariaDB) certify() ([]string, error) {
+func (m *MariaDB) certify(names []string) ([]string, error) {
 	ca, err := m.lab.ca()
 	if err != nil {
 		return nil, err
 	}
-	cert, key, err := ca.issue(m.Name)
+	cert, key, err := ca.issue(m.Name, append([]string{m.Host}, names...)...)
 	if err != nil {
 		return nil, err
 	}

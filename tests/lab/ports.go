@@ -2,7 +2,6 @@ package lab
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"math/rand/v2"
 	"net"
@@ -18,6 +17,8 @@ const (
 	lastPort  = 32000
 )
 
+const loopback = "127.0.0.1"
+
 // ports are held for the life of the lab.
 type ports struct {
 	mu   sync.Mutex
@@ -25,21 +26,23 @@ type ports struct {
 }
 
 // pick gives the wanted port when it is free, any free one otherwise.
-func (p *ports) pick(wanted int) (int, error) {
-	if wanted != 0 && p.hold(wanted) {
+func (p *ports) pick(wanted int) (int, error) { return p.pickAt(loopback, wanted) }
+
+func (p *ports) pickAt(host string, wanted int) (int, error) {
+	if wanted != 0 && p.hold(host, wanted) {
 		return wanted, nil
 	}
 	for range 1000 {
-		if port := firstPort + rand.IntN(lastPort-firstPort); p.hold(port) {
+		if port := firstPort + rand.IntN(lastPort-firstPort); p.hold(host, port) {
 			return port, nil
 		}
 	}
-	return 0, errors.New("no free port on 127.0.0.1")
+	return 0, errors.New("no free port on " + host)
 }
 
 // hold takes a port if nothing listens there and no other lab holds it.
-func (p *ports) hold(port int) bool {
-	probe, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+func (p *ports) hold(host string, port int) bool {
+	probe, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port)))
 	if err != nil {
 		return false
 	}
@@ -49,7 +52,11 @@ func (p *ports) hold(port int) bool {
 	}
 	// An abstract socket is a lock between processes that leaves no file and
 	// ends with its holder.
-	lock, err := net.Listen("unix", fmt.Sprintf("@seedmend-lab-port-%d", port))
+	name := strconv.Itoa(port)
+	if host != loopback {
+		name = host + "-" + name
+	}
+	lock, err := net.Listen("unix", "@seedmend-lab-port-"+name)
 	if err != nil {
 		return false
 	}

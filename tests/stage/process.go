@@ -44,6 +44,9 @@ func (s *Stage) Seedmend(command string, args ...string) (*Process, error) {
 	p := &Process{HealthURL: "http://" + health, MetricsURL: "http://" + metrics + "/metrics", log: log, exited: make(chan struct{})}
 	args = append([]string{command, "--health-address=" + health, "--metrics-address=" + metrics, "--log-level=info"}, args...)
 	p.cmd = exec.Command(s.binary, args...)
+	if s.hosts != "" {
+		p.cmd = named(s.hosts, s.binary, args...)
+	}
 	p.cmd.Env = s.Environment(s.Kube.KubeconfigFor(s.user))
 	p.cmd.Stdout, p.cmd.Stderr = log, log
 	p.cmd.SysProcAttr = childAttributes()

@@ -31,6 +31,8 @@ type Options struct {
 	Servers map[string]lab.MariaDBOptions
 	// Binary is the seedmend program.
 	Binary string
+	// Hosts are addresses by name, for the seedmend processes alone; see CanName.
+	Hosts map[string]string
 }
 
 // Stage is a running lab with the CRDs installed.
@@ -47,6 +49,7 @@ type Stage struct {
 
 	binary string
 	user   string // the identity that seedmend runs as
+	hosts  string // the file that it has for /etc/hosts; empty is the machine's
 }
 
 // Up starts everything in parallel.
@@ -57,6 +60,11 @@ func Up(ctx context.Context, opts Options) (*Stage, error) {
 	}
 	s := &Stage{Lab: l, Servers: map[string]*lab.MariaDB{}, binary: opts.Binary, user: "seedmend"}
 	opts.Kube.Users = append(opts.Kube.Users, lab.User{Name: s.user})
+	if len(opts.Hosts) > 0 {
+		if s.hosts, err = writeHosts(l.Dir(), opts.Hosts); err != nil {
+			return nil, fmt.Errorf("%w%s", err, closeQuietly(l))
+		}
+	}
 	if err := s.start(ctx, opts); err != nil {
 		return nil, fmt.Errorf("%w\n(logs were in %s)", err, filepath.Join(l.Dir(), "logs")+closeQuietly(l))
 	}
