@@ -39,8 +39,9 @@ type Runs interface {
 	Look(ctx context.Context, in api.MendInput, now api.Versions, why string) error
 	// Wake wakes the run that is under way, if there is one.
 	Wake(ctx context.Context, r api.ReplicaRef, why string) error
-	// Owed is what the replica's last run has left stopped, if it was cut.
-	Owed(ctx context.Context, r api.ReplicaRef) (api.Threads, error)
+	// Owed is what the replica's last run has left stopped, if it was cut, and
+	// whether it is still under way.
+	Owed(ctx context.Context, r api.ReplicaRef) (owed api.Threads, running bool, err error)
 }
 
 // Mender holds the steps of RepairReplicaAuth and SweepReplicas.
@@ -215,7 +216,8 @@ func rest(ctx context.Context, d time.Duration) error {
 // Repair changes the credentials and proves that the replica replicates.
 func (m *Mender) Repair(ctx context.Context, in api.RepairInput) (out api.Repair, err error) {
 	defer beat(ctx)()
-	again := in.Owed || activity.GetInfo(ctx).Attempt > 1
+	out.Cut = activity.GetInfo(ctx).Attempt > 1
+	again := in.Owed || out.Cut
 	out.Mending, err = m.repair(ctx, in, again)
 	var f *api.Failure
 	if errors.As(err, &f) && f.Reason == api.ServerBusy {

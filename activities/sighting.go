@@ -3,7 +3,6 @@ package activities
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
@@ -25,10 +24,8 @@ func judged(g api.Group, r api.GroupReplica, a answer) api.ReplicaStatus {
 		}
 		return e
 	}
-	for _, c := range a.channels {
-		if strings.EqualFold(c.Name, r.Channel) {
-			return described(g, e, c)
-		}
+	if c, ok := a.channel(r); ok {
+		return described(g, e, c)
 	}
 	e.Reason, e.Message = api.ChannelMissing, fmt.Sprintf("%s:%d answers with no status for channel %q", r.Host, r.Port, r.Channel)
 	return e
@@ -84,7 +81,9 @@ func merged(now, found api.ReplicaStatus, at time.Time) api.ReplicaStatus {
 type sighting struct {
 	reason   api.Reason
 	errno    int
+	stopped  bool
 	versions api.Versions
+	again    bool // the next sweep asks for its run, whatever it finds
 }
 
 // sightings is what this process has seen. It saves signals only: a process that

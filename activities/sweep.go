@@ -3,6 +3,7 @@ package activities
 import (
 	"context"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -22,6 +23,7 @@ const (
 // Sweep looks at every replica with one status query a server, keeps the status
 // of ReplicationGroups, and starts or wakes the runs of replicas that are stuck.
 func (m *Mender) Sweep(ctx context.Context, in api.SweepInput) (api.SweepResult, error) {
+	defer beat(ctx)()
 	groups := m.Known()
 	m.seen.keep(groups)
 	s := &sweep{Mender: m, answers: map[serverKey]answer{}}
@@ -66,6 +68,16 @@ type serverKey struct {
 type answer struct {
 	channels []api.Channel
 	err      error
+}
+
+// channel is the one of a replica.
+func (a answer) channel(r api.GroupReplica) (api.Channel, bool) {
+	for _, c := range a.channels {
+		if strings.EqualFold(c.Name, r.Channel) {
+			return c, true
+		}
+	}
+	return api.Channel{}, false
 }
 
 // ask reads the status of every server.
@@ -122,13 +134,14 @@ func (s *sweep) judge(ctx context.Context, g api.Group) {
 		s.result.Replicas++
 		a := s.answers[serverKey{g.GroupRef, r.Endpoint}]
 		entry := judged(g, r, a)
+		channel, _ := a.channel(r)
 		switch {
 		case entry.Reason == api.ReplicaUnreachable:
 			s.result.Unreachable++
 		case entry.IOErrno == api.AuthErrno:
 			s.result.Stuck++
 		}
-		s.wake(ctx, g, r, entry, versions)
+		s.wake(ctx, g, r, entry, channel.IO == api.IONo, versions)
 		found = append(found, entry)
 	}
 	if g.Kind == api.KindReplicationGroup {
@@ -145,46 +158,68 @@ func (s *sweep) judge(ctx context.Context, g api.Group) {
 }
 
 // wake starts or wakes a run where something is new.
-func (s *sweep) wake(ctx context.Context, g api.Group, r api.GroupReplica, e api.ReplicaStatus, versions func() api.Versions) {
-	ref := g.Ref(r)
-	now := sighting{reason: e.Reason, errno: e.IOErrno}
-	stuck := e.IOErrno == api.AuthErrno && g.OptedIn && g.Invalid == ""
-	if stuck {
+func (s *sweep) wake(ctx context.Context, g api.Group, r api.GroupReplica, e api.ReplicaStatus, stopped bool, versions func() api.Versions) {
+	look := look{ref: g.Ref(r), replica: r, entry: e, stopped: stopped}
+	look.stuck = e.IOErrno == api.AuthErrno && g.OptedIn && g.Invalid == ""
+	now := sighting{reason: e.Reason, errno: e.IOErrno, stopped: stopped}
+	if look.stuck {
 		now.versions = versions()
 	}
-	before, known := s.seen.get(ref)
-	if known && before == now {
+	before, known := s.seen.get(look.ref)
+	now.again = before.again
+	look.changed = !known || before != now
+	if !look.changed && !before.again {
 		return
 	}
-	woken, err := s.rouse(ctx, ref, r, e, now.versions, stuck, known && before.errno == api.AuthErrno)
+	look.versions, look.was = now.versions, known && before.errno == api.AuthErrno
+	woken, running, err := s.rouse(ctx, look)
 	if err != nil {
-		s.Log.Warn("cannot start or wake the repair", "replica", ref.Key(), "error", err)
+		s.Log.Warn("cannot start or wake the repair", "replica", look.ref.Key(), "error", err)
 		return // not remembered, so that the next sweep tries again
 	}
 	if woken {
 		s.result.Woken++
 	}
-	s.seen.put(ref, now)
+	now.again = stopped && running
+	s.seen.put(look.ref, now)
 }
 
-func (s *sweep) rouse(ctx context.Context, ref api.ReplicaRef, r api.GroupReplica, e api.ReplicaStatus, v api.Versions, stuck, was bool) (bool, error) {
-	if stuck {
-		in := api.MendInput{Replica: ref, Since: sinceOf(ref, r)}
-		return true, s.Runs.Look(ctx, in, v, "the replica is stuck on 1045, or its Secret or account has changed")
+// look is what a sweep found of one replica.
+type look struct {
+	ref      api.ReplicaRef
+	replica  api.GroupReplica
+	entry    api.ReplicaStatus
+	versions api.Versions
+	stuck    bool // and to be mended
+	stopped  bool // its IO thread is
+	changed  bool // since the last sweep
+	was      bool // stuck then
+}
+
+// rouse answers whether it started or woke a run, and whether one is under way
+// that may have stopped the replica. That one may yet be cut, and nothing on the
+// replica would change then.
+func (s *sweep) rouse(ctx context.Context, l look) (woken, running bool, err error) {
+	in := api.MendInput{Replica: l.ref}
+	if l.stuck {
+		in.Since = sinceOf(l.ref, l.replica)
 	}
-	if e.Reason == api.ReplicationStopped {
-		owed, err := s.Runs.Owed(ctx, ref)
-		if err != nil {
-			return false, err
+	if l.stopped {
+		if in.Owed, running, err = s.Runs.Owed(ctx, l.ref); err != nil {
+			return false, false, err
 		}
-		if owed != api.ThreadsNone {
-			return true, s.Runs.Look(ctx, api.MendInput{Replica: ref, Owed: owed}, v, "a repair that was cut has left the replica stopped")
-		}
 	}
-	if was && e.Phase != api.PhaseUnknown {
-		return true, s.Runs.Wake(ctx, ref, "the replica's state has changed")
+	switch {
+	case in.Owed != api.ThreadsNone:
+		return true, false, s.Runs.Look(ctx, in, l.versions, "a repair that was cut has left the replica stopped")
+	case !l.changed:
+		return false, running, nil
+	case l.stuck:
+		return true, running, s.Runs.Look(ctx, in, l.versions, "the replica is stuck on 1045, or its Secret or account has changed")
+	case l.was && l.entry.Phase != api.PhaseUnknown:
+		return true, running, s.Runs.Wake(ctx, l.ref, "the replica's state has changed")
 	}
-	return false, nil
+	return false, running, nil
 }
 
 // sinceOf is when the error began, as far as anybody knows.
