@@ -130,7 +130,9 @@ func (h *hospital) Wake(_ context.Context, r api.ReplicaRef, _ string) error {
 	return nil
 }
 
-func (h *hospital) Owed(context.Context, api.ReplicaRef) (api.Threads, error) { return h.owed, nil }
+func (h *hospital) Owed(context.Context, api.ReplicaRef) (api.Threads, bool, error) {
+	return h.owed, false, nil
+}
 
 func (h *hospital) Channels(_ context.Context, a database.Admin) ([]api.Channel, error) {
 	h.mu.Lock()

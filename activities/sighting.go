@@ -81,8 +81,10 @@ func merged(now, found api.ReplicaStatus, at time.Time) api.ReplicaStatus {
 type sighting struct {
 	reason   api.Reason
 	errno    int
+	stopped  bool // the IO thread is
 	sql      bool // the SQL thread runs
 	versions api.Versions
+	again    bool // the next sweep asks for its run, whatever it finds
 }
 
 // sightings is what this process has seen. It saves signals only: a process that

@@ -22,6 +22,7 @@ const (
 // Sweep looks at every replica with one status query a server, keeps the status
 // of ReplicationGroups, and starts or wakes the runs of replicas that are stuck.
 func (m *Mender) Sweep(ctx context.Context, in api.SweepInput) (api.SweepResult, error) {
+	defer beat(ctx)()
 	groups := m.Known()
 	m.seen.keep(groups)
 	s := &sweep{Mender: m, answers: map[serverKey]answer{}}
@@ -133,7 +134,7 @@ func (s *sweep) judge(ctx context.Context, g api.Group) {
 		}
 		now := sighting{reason: entry.Reason, errno: entry.IOErrno}
 		if c := channelOf(g, r.Channel, a.channels); c != nil {
-			now.sql = c.SQL
+			now.stopped, now.sql = c.IO == api.IONo, c.SQL
 		}
 		s.waking.Go(func() error { s.wake(ctx, g, r, entry, now, versions); return nil })
 		found = append(found, entry)
@@ -149,61 +150,4 @@ func (s *sweep) judge(ctx context.Context, g api.Group) {
 			s.Log.Warn("status not written", "group", g.Key(), "error", err)
 		}
 	}
-}
-
-// wake starts or wakes a run where something is new.
-func (s *sweep) wake(ctx context.Context, g api.Group, r api.GroupReplica, e api.ReplicaStatus, now sighting, versions func() api.Versions) {
-	ref := g.Ref(r)
-	stuck := e.IOErrno == api.AuthErrno && g.OptedIn && g.Invalid == ""
-	// While it waits for its threshold, nothing hangs on the Secret.
-	if stuck && (r.Reported == nil || r.Reported.Reason != api.ReasonThreshold) {
-		now.versions = versions()
-	}
-	before, known := s.seen.get(ref)
-	if known && before == now {
-		return
-	}
-	woken, err := s.rouse(ctx, ref, r, e, now.versions, stuck, known && before.errno == api.AuthErrno)
-	if err != nil {
-		s.Log.Warn("cannot start or wake the repair", "replica", ref.Key(), "error", err)
-		return // not remembered, so that the next sweep tries again
-	}
-	if woken {
-		s.mu.Lock()
-		s.result.Woken++
-		s.mu.Unlock()
-	}
-	s.seen.put(ref, now)
-}
-
-func (s *sweep) rouse(ctx context.Context, ref api.ReplicaRef, r api.GroupReplica, e api.ReplicaStatus, v api.Versions, stuck, was bool) (bool, error) {
-	if stuck {
-		in := api.MendInput{Replica: ref, Since: sinceOf(ref, r)}
-		return true, s.Runs.Look(ctx, in, v, "the replica is stuck on 1045; its SQL thread, the Secret or the account may have changed")
-	}
-	if e.Reason == api.ReplicationStopped {
-		owed, err := s.Runs.Owed(ctx, ref)
-		if err != nil {
-			return false, err
-		}
-		if owed != api.ThreadsNone {
-			return true, s.Runs.Look(ctx, api.MendInput{Replica: ref, Owed: owed}, v, "a repair that was cut has left the replica stopped")
-		}
-	}
-	if was && e.Phase != api.PhaseUnknown {
-		return true, s.Runs.Wake(ctx, ref, "the replica's state has changed")
-	}
-	return false, nil
-}
-
-// sinceOf is when the error began, as far as anybody knows.
-func sinceOf(ref api.ReplicaRef, r api.GroupReplica) time.Time {
-	if r.Reported == nil || r.Reported.IOErrno != api.AuthErrno || r.Reported.Since.IsZero() {
-		return time.Now()
-	}
-	if ref.Group.Kind == api.KindReplicationGroup {
-		// Our own status has whole seconds, cut off; never mend too early.
-		return r.Reported.Since.Add(time.Second)
-	}
-	return r.Reported.Since
 }

@@ -227,6 +227,8 @@ type RepairInput struct {
 
 // Repair is what Repair did.
 type Repair struct {
+	// Cut: an attempt before this one did not end, and may have stopped the replica.
+	Cut     bool     `json:"cut,omitempty"`
 	Trouble *Trouble `json:"trouble,omitempty"`
 	Mending Mending  `json:"mending,omitzero"`
 }

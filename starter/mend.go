@@ -90,13 +90,13 @@ func (m *Mends) Wake(ctx context.Context, r api.ReplicaRef, why string) error {
 }
 
 // Owed is what the replica's last run has left stopped, if it was cut. A run that
-// is under way sees to that itself.
-func (m *Mends) Owed(ctx context.Context, r api.ReplicaRef) (api.Threads, error) {
+// is under way sees to that itself, unless it is cut later on.
+func (m *Mends) Owed(ctx context.Context, r api.ReplicaRef) (owed api.Threads, running bool, err error) {
 	last, err := m.last(ctx, r)
 	if last.running {
-		return api.ThreadsNone, err
+		return api.ThreadsNone, true, err
 	}
-	return last.owed, err
+	return last.owed, false, err
 }
 
 // lastRun is what Temporal knows of a replica's last run.

@@ -139,14 +139,19 @@ func (m *mending) repair(look api.Inspection, secretVersion string) (*api.MendRe
 	if err != nil {
 		return nil, err // what is owed is seen to by fail
 	}
+	if done.Cut {
+		before = threads
+	}
 	if t := done.Trouble; t != nil && t.Reason == api.SecretChanged {
-		return nil, m.owe(before) // nothing was sent; the new Secret is proven at once
+		return nil, m.owe(before) // this attempt sent nothing; the new Secret is proven at once
 	} else if t != nil {
 		return nil, m.leave(look, t.Reason, t.Message)
 	}
 	mending := done.Mending
 	if len(mending.Sent) > 0 {
 		m.state.Repairs++
+	}
+	if len(mending.Sent) > 0 || mending.Outcome == api.OutcomeRepaired {
 		before = api.ThreadsNone
 	}
 	if err := m.owe(before); err != nil {

@@ -428,6 +428,51 @@ func TestARepairThatIsCutIsTriedAgainAsOwed(t *testing.T) {
 	assert.True(t, w.repairs[1].Owed)
 }
 
+// The attempt that was cut may have sent STOP; the next one finds a reason to
+// send nothing.
+func TestARepairThatWasCutIsOwedWhateverTheNextAttemptFinds(t *testing.T) {
+	stopped := api.Channel{IO: api.IONo, IOErrno: api.AuthErrno}
+	for name, c := range map[string]struct {
+		answer   api.Repair
+		mismatch bool
+	}{
+		"the Secret was edited":              {api.Repair{Trouble: &api.Trouble{Reason: api.SecretChanged, Message: "edited"}}, true},
+		"binary logs were purged":            {ended(api.OutcomeUnsafe, stopped), false},
+		"it follows another server":          {ended(api.OutcomeMismatch, stopped), false},
+		"the Secret was edited, and is fine": {api.Repair{Trouble: &api.Trouble{Reason: api.SecretChanged, Message: "edited"}}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWard()
+			w.repair = func(n int, _ api.RepairInput) (api.Repair, error) {
+				if n > 1 {
+					return w.repaired(), nil
+				}
+				w.look.Channel = &api.Channel{IO: api.IONo} // MySQL; MariaDB keeps the error
+				if c.mismatch {
+					w.mismatch()
+				}
+				c.answer.Cut = true
+				return c.answer, nil
+			}
+			out := w.mend(t, api.MendInput{}, after(10*time.Minute, func(env *testsuite.TestWorkflowEnvironment) {
+				assert.NotEqual(t, api.IONo, w.look.Channel.IO, "started at once")
+				w.change(func(w *ward) {
+					w.proof = api.Proof{Trial: api.TrialProven, Versions: api.Versions{Secret: "2", Account: "a"}}
+				})
+				look(env)
+			}))
+			require.NoError(t, out.err)
+			assert.Equal(t, api.OutcomeRepaired, out.result.Outcome)
+			require.Greater(t, len(w.repairs), 1)
+			if len(w.resumes) == 0 {
+				assert.True(t, w.repairs[1].Owed)
+			} else {
+				assert.Equal(t, api.ThreadsAll, w.resumes[0].Threads)
+			}
+		})
+	}
+}
+
 // Thirty days of a wrong Secret (F51): each run's history stays small, and what
 // it knows goes on to the next.
 func TestThirtyDays(t *testing.T) {

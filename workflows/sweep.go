@@ -18,6 +18,7 @@ const sweepTimeout = 25 * time.Second
 func SweepReplicas(ctx workflow.Context, in api.SweepInput) (api.SweepResult, error) {
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout: sweepTimeout,
+		HeartbeatTimeout:    beatTimeout,
 		// The next sweep is the retry.
 		RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 1},
 		Summary:     "Look at every replica",

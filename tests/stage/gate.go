@@ -21,6 +21,7 @@ type Gate struct {
 	closed bool
 	prefix []byte        // of the statement to keep back
 	held   chan struct{} // closed when one is kept back
+	change func(payload []byte)
 	conns  map[net.Conn]bool
 }
 
@@ -44,6 +45,13 @@ func (g *Gate) Hold(prefix string) <-chan struct{} {
 	defer g.mu.Unlock()
 	g.prefix, g.held = []byte(prefix), make(chan struct{})
 	return g.held
+}
+
+// Change has f alter the client's packets in place.
+func (g *Gate) Change(f func(payload []byte)) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.change = f
 }
 
 // Release lets every statement through again, and cuts the connections that are
@@ -139,6 +147,9 @@ const query = 0x03
 func (g *Gate) holds(payload []byte) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if g.change != nil {
+		g.change(payload)
+	}
 	if g.prefix == nil || len(payload) == 0 || payload[0] != query || !bytes.HasPrefix(payload[1:], g.prefix) {
 		return false
 	}

@@ -46,6 +46,8 @@ type Stage struct {
 	Workflows client.Client
 	// TemporalNamespace is the one that seedmend uses; default "default".
 	TemporalNamespace string
+	// TemporalAddress is where seedmend looks for Temporal; default: where it is.
+	TemporalAddress string
 
 	binary string
 	user   string // the identity that seedmend runs as
@@ -142,7 +144,7 @@ func (s *Stage) Close() error {
 // Environment is what a seedmend command on this stage runs with.
 func (s *Stage) Environment(kubeconfig string) []string {
 	return append(os.Environ(),
-		"TEMPORAL_ADDRESS="+s.Temporal.Address,
+		"TEMPORAL_ADDRESS="+cmp.Or(s.TemporalAddress, s.Temporal.Address),
 		"TEMPORAL_NAMESPACE="+cmp.Or(s.TemporalNamespace, "default"),
 		"KUBECONFIG="+kubeconfig,
 	)

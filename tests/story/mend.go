@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/seedmend/seedmend/api"
+	"github.com/seedmend/seedmend/tests/stage"
 )
 
 // stuck is a replica whose password has diverged.
@@ -145,7 +146,21 @@ func (p *pair) fill(ctx context.Context, n int) error {
 		return err
 	}
 	p.item("300 rows are in the replica's relay log; the primary keeps %s only", file)
-	return p.on(ctx, p.primary, "PURGE BINARY LOGS TO '"+file+"'")
+	// A file that a replica is still in is not purged.
+	return stage.Eventually(ctx, func() error {
+		if err := p.on(ctx, p.primary, "PURGE BINARY LOGS TO '"+file+"'"); err != nil {
+			return err
+		}
+		first := ""
+		var size string
+		if err := p.primary.DB().QueryRowContext(ctx, "SHOW BINARY LOGS").Scan(&first, &size); err != nil {
+			return err
+		}
+		if first != file {
+			return fmt.Errorf("%s is still there", first)
+		}
+		return nil
+	})
 }
 
 // finish checks that every row has arrived, and what was sent.

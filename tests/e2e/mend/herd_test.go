@@ -68,10 +68,7 @@ func newHerd(t *testing.T, name string, o herdOptions) *herd {
 		o.password = vault.Password()
 	}
 	h.password = o.password
-	// No more than docs/mend.md asks for.
-	h.exec(t, h.primary, "CREATE USER seedmend@'%' IDENTIFIED BY '"+h.admin+"'",
-		"GRANT BINLOG MONITOR, REPLICA MONITOR, REPLICATION SLAVE ADMIN ON *.* TO seedmend@'%'",
-		"GRANT SELECT ON mysql.global_priv TO seedmend@'%'")
+	require.NoError(t, stage.MendingUser(ctx, h.primary, h.admin))
 	h.exec(t, h.primary, "CREATE DATABASE shop", "CREATE TABLE shop.t (id INT PRIMARY KEY)", "INSERT INTO shop.t VALUES (1)")
 	for i := range o.replicas {
 		r, err := on.Lab.StartReplica(ctx, h.primary, lab.MariaDBOptions{Name: fmt.Sprintf("%s-r%d", name, i+1), Args: o.args},
