@@ -96,9 +96,11 @@ type MendState struct {
 	Reason   Reason `json:"reason,omitempty"`
 	Pauses   int    `json:"pauses,omitempty"`
 	Failures int    `json:"failures,omitempty"`
-	// NotBefore is when the next look is due; Versions cut it short.
+	// NotBefore is when the next try is due. Other Versions, or a SQL thread that
+	// has been started or stopped, cut that short.
 	NotBefore time.Time `json:"notBefore,omitzero"`
 	Versions  Versions  `json:"versions,omitzero"`
+	SQL       bool      `json:"sql,omitempty"`
 	// Repairs counts what was sent, over all runs.
 	Repairs int `json:"repairs,omitempty"`
 	// Told is the reason that the resource was last told.

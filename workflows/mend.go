@@ -96,7 +96,7 @@ func (m *mending) mend(look api.Inspection) (*api.MendResult, error) {
 		return nil, nil // the next look proves
 	}
 	m.state.Skip = false
-	m.state.Versions = look.Versions
+	m.state.Versions, m.state.SQL = look.Versions, look.Channel.SQL
 	if t := look.Proof.Refused; t != nil {
 		return nil, m.leave(look, t.Reason, t.Message)
 	}

@@ -273,6 +273,22 @@ func TestUnappliedEventsHoldARepair(t *testing.T) {
 	assert.Less(t, out.elapsed, 36*time.Minute)
 }
 
+func TestASQLThreadThatIsStartedEndsThePause(t *testing.T) {
+	w := newWard()
+	w.backlog = api.Backlog{Detail: "300 events"}
+	w.look.Channel.SQL = false
+	out := w.mend(t, api.MendInput{}, after(time.Hour, func(env *testsuite.TestWorkflowEnvironment) {
+		w.change(func(w *ward) {
+			w.backlog = api.Backlog{Applied: true}
+			w.look.Channel = &api.Channel{IO: api.IOConnecting, SQL: true, IOErrno: api.AuthErrno}
+		})
+		look(env)
+	}))
+	require.NoError(t, out.err)
+	assert.Equal(t, api.OutcomeRepaired, out.result.Outcome)
+	assert.InDelta(t, time.Hour.Seconds(), out.elapsed.Seconds(), 2)
+}
+
 func TestADrainIsWaitedFor(t *testing.T) {
 	for name, c := range map[string]struct {
 		drained  api.Drained

@@ -79,7 +79,7 @@ func stuck(s api.MendState, look api.Inspection, now time.Time) Move {
 	case now.Before(until):
 		return Move{Kind: MoveWait, Phase: api.PhaseThreshold, Reason: api.ReasonThreshold, Until: until,
 			Message: fmt.Sprintf("stuck on 1045 since %s; mended at %s if it lasts", clock(s.Since), clock(until))}
-	case now.Before(s.NotBefore) && look.Versions == s.Versions:
+	case now.Before(s.NotBefore) && look.Versions == s.Versions && look.Channel.SQL == s.SQL:
 		return Move{Kind: MoveWait, Phase: api.PhasePaused, Reason: s.Reason, Until: s.NotBefore,
 			Message: fmt.Sprintf("%s; the next look is at %s, or at once when Secret, account or resource change", s.Reason, clock(s.NotBefore))}
 	}
