@@ -110,7 +110,7 @@ func channelName(i int) string { return fmt.Sprintf("c%02d", i) }
 
 // A single replica, ten times.
 func TestHowSoonAfterItsThreshold(t *testing.T) {
-	h := newHerd(t, "soon", herdOptions{threshold: 2 * time.Second})
+	h := newHerd(t, "soon", herdOptions{threshold: time.Second})
 	h.becomes(t, 0, api.ReasonReplicating)
 	var took []time.Duration
 	for range 10 {
@@ -118,7 +118,7 @@ func TestHowSoonAfterItsThreshold(t *testing.T) {
 		password, _ := h.rotate(t, 0)
 		h.publish(t, password)
 		h.becomes(t, 0, api.ReasonRepaired)
-		took = append(took, h.late(t, 0, 2*time.Second))
+		took = append(took, h.late(t, 0, time.Second))
 		h.becomes(t, 0, api.ReasonReplicating)
 	}
 	slices.Sort(took)

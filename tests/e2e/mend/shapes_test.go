@@ -161,7 +161,7 @@ func variables(t *testing.T, m *lab.MariaDB) (v [3]string) {
 func TestTwoReplicasAreMendedOneAfterTheOther(t *testing.T) {
 	t.Parallel()
 	h := newHerd(t, "semisync", herdOptions{replicas: 2, threshold: 3 * time.Second, args: []string{
-		"--rpl-semi-sync-master-enabled=1", "--rpl-semi-sync-slave-enabled=1", "--rpl-semi-sync-master-timeout=10000",
+		"--rpl-semi-sync-master-enabled=1", "--rpl-semi-sync-slave-enabled=1", "--rpl-semi-sync-master-timeout=2000",
 	}})
 	h.listen(t, 0)
 	h.listen(t, 1)
