@@ -155,7 +155,20 @@ func (at site) transport(st step, err error) error {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, sqldriver.ErrBadConn), errors.Is(err, mysql.ErrInvalidConn):
 		return api.Failf(api.ServerUnreachable, "%s: cannot %s: the connection broke, or no answer came in time", at, st.name)
 	}
-	return api.Failf(api.DatabaseError, "%s: cannot %s: the answer is not one of MySQL's protocol", at, st.name).ForOperator("%T", err)
+	return api.Failf(api.DatabaseError, "%s: cannot %s: the answer is not one of MySQL's protocol", at, st.name).ForOperator("%s", nature(err))
+}
+
+// nature names an error of the driver's, or its type: other texts may hold anything.
+func nature(err error) string {
+	for _, own := range []error{mysql.ErrMalformPkt, mysql.ErrPktSync, mysql.ErrPktSyncMul, mysql.ErrPktTooLarge, mysql.ErrBusyBuffer} {
+		if errors.Is(err, own) {
+			return own.Error()
+		}
+	}
+	for inner := errors.Unwrap(err); inner != nil; inner = errors.Unwrap(err) {
+		err = inner
+	}
+	return fmt.Sprintf("%T", err)
 }
 
 // refusal is the failure that a seed's login comes to; nil where it stands.

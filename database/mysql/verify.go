@@ -10,8 +10,8 @@ import (
 
 // The pauses between two looks at the replica.
 const (
-	firstPause = 20 * time.Millisecond
-	nextPause  = 50 * time.Millisecond
+	firstPause = 10 * time.Millisecond
+	nextPause  = 25 * time.Millisecond
 	mostPause  = 500 * time.Millisecond
 
 	verifyTime = 30 * time.Second
