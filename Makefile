@@ -33,7 +33,7 @@ test-unit: ## Run every test but the end-to-end ones
 	$(GO) test $(RACE) -timeout 40m $$($(GO) list ./... | grep -v -e '/tests/e2e' -e '/tests/bench')
 
 test-e2e: ## Run the end-to-end tests
-	$(GO) test $(RACE) -count=1 -p 1 -timeout 40m ./tests/e2e/...
+	$(GO) test $(RACE) -count=1 -p 2 -timeout 40m ./tests/e2e/...
 
 lint: ## Check format, code, workflows and chart (compiles the linters the first time)
 	@echo 'lint: linters and helm are compiled on first use, which takes some 10 min on 2 cores, and then cached'

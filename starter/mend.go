@@ -8,7 +8,7 @@ import (
 
 	enums "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
-	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/api/workflow/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
@@ -108,26 +108,26 @@ type lastRun struct {
 }
 
 func (m *Mends) last(ctx context.Context, r api.ReplicaRef) (last lastRun, err error) {
-	answer, err := m.Client.DescribeWorkflowExecution(ctx, api.ReplicaWorkflowID(r), "")
+	answer, err := m.Client.DescribeWorkflow(ctx, api.ReplicaWorkflowID(r), "")
 	if notFound(err) {
 		return last, nil
 	}
 	if err != nil {
 		return last, err
 	}
-	info := answer.GetWorkflowExecutionInfo()
+	info := answer.RawResponse.GetWorkflowExecutionInfo()
 	last.running = info.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING
-	last.owed = memo[api.Threads](answer, api.MemoOwed)
+	last.owed = memo[api.Threads](info, api.MemoOwed)
 	if info.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_FAILED {
-		last.versions = memo[api.Versions](answer, api.MemoVersions)
+		last.versions = memo[api.Versions](info, api.MemoVersions)
 		last.failed = last.versions != api.Versions{}
 	}
 	return last, nil
 }
 
 // memo reads a memo; what is not there, or cannot be read, is the zero value.
-func memo[T any](answer *workflowservice.DescribeWorkflowExecutionResponse, key string) (value T) {
-	payload := answer.GetWorkflowExecutionInfo().GetMemo().GetFields()[key]
+func memo[T any](info *workflow.WorkflowExecutionInfo, key string) (value T) {
+	payload := info.GetMemo().GetFields()[key]
 	if payload != nil {
 		_ = converter.GetDefaultDataConverter().FromPayload(payload, &value)
 	}

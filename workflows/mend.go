@@ -44,7 +44,6 @@ type mending struct {
 	looks      workflow.ReceiveChannel
 	target     api.MendTarget // of the last look; empty before
 	due        bool           // the next look is to prove the Secret
-	waiting    bool           // an update may change the wait
 	nudged     bool           // look before the wait is over
 	progress   api.MendProgress
 }

@@ -157,6 +157,20 @@ func TestAnUpdateSkipsOrChangesTheWait(t *testing.T) {
 	}
 }
 
+func TestAnUpdateDuringTheRepairIsRejected(t *testing.T) {
+	w := newWard()
+	answer := &answer{}
+	out := w.mend(t, api.MendInput{}, func(env *testsuite.TestWorkflowEnvironment) {
+		w.during = func(step string, _ int) {
+			if step == "Repair" {
+				env.UpdateWorkflow(api.UpdateWait, "u", answer, api.WaitUpdate{Skip: true})
+			}
+		}
+	})
+	require.NoError(t, out.err)
+	require.ErrorContains(t, answer.rejected, "at work")
+}
+
 func TestAnUpdateThatMakesNoSenseIsRejected(t *testing.T) {
 	negative := -time.Second
 	for name, u := range map[string]api.WaitUpdate{

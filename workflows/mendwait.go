@@ -53,7 +53,7 @@ func (m *mending) mayChangeWait(_ workflow.Context, u api.WaitUpdate) error {
 		return errors.New("set either skip or threshold")
 	case u.Threshold != nil && *u.Threshold < 0:
 		return errors.New("the threshold cannot be negative")
-	case !m.waiting:
+	case m.progress.Phase == api.PhaseRepairing:
 		return errors.New("there is no wait to change: the repair is at work")
 	}
 	return nil
@@ -116,8 +116,7 @@ func (m *mending) leave(look api.Inspection, reason api.Reason, message string) 
 func (m *mending) sleepUntil(until time.Time, summary string) error {
 	m.progress.Until = until
 	m.show()
-	m.waiting = true
-	defer func() { m.waiting, m.nudged, m.progress.Until = false, false, time.Time{} }()
+	defer func() { m.nudged, m.progress.Until = false, time.Time{} }()
 	ctx, cancel := workflow.WithCancel(m.ctx)
 	defer cancel()
 	timer := workflow.NewTimerWithOptions(ctx, until.Sub(workflow.Now(m.ctx)), workflow.TimerOptions{Summary: summary})

@@ -18,7 +18,7 @@ import (
 )
 
 // atLeast guards the corpus: histories are added, never taken away.
-const atLeast = 10
+const atLeast = 18
 
 func TestRecordedHistoriesReplay(t *testing.T) {
 	files, err := filepath.Glob("histories/*.json")
@@ -44,5 +44,7 @@ func replay(file string, reconcile any) error {
 	replayer := sdk.NewWorkflowReplayer()
 	replayer.RegisterWorkflowWithOptions(reconcile, workflow.RegisterOptions{Name: api.WorkflowReconcileDatabase})
 	replayer.RegisterWorkflowWithOptions(workflows.ExplainSeed, workflow.RegisterOptions{Name: api.WorkflowExplainSeed})
+	replayer.RegisterWorkflowWithOptions(workflows.RepairReplicaAuth, workflow.RegisterOptions{Name: api.WorkflowRepairReplicaAuth})
+	replayer.RegisterWorkflowWithOptions(workflows.ExplainReplica, workflow.RegisterOptions{Name: api.WorkflowExplainReplica})
 	return replayer.ReplayWorkflowHistoryFromJSONFile(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)), file)
 }

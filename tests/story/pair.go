@@ -48,10 +48,10 @@ func (s *story) startPair(ctx context.Context) (p *pair, err error) {
 		return nil, err
 	}
 	admin, password := rand.Text(), rand.Text()
+	if err := stage.MendingUser(ctx, p.primary, admin); err != nil {
+		return nil, err
+	}
 	if err := p.on(ctx, p.primary,
-		"CREATE USER seedmend@'%' IDENTIFIED BY '"+admin+"'",
-		"GRANT BINLOG MONITOR, REPLICA MONITOR, REPLICATION SLAVE ADMIN ON *.* TO seedmend@'%'",
-		"GRANT SELECT ON mysql.global_priv TO seedmend@'%'",
 		"CREATE DATABASE orders", "CREATE TABLE orders.lines (id INT AUTO_INCREMENT PRIMARY KEY, item VARCHAR(20))",
 	); err != nil {
 		return nil, err

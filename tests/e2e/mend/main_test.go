@@ -34,6 +34,16 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
+// nothingLeaked searches all that was stored or printed for every password.
+func nothingLeaked(ctx context.Context) error {
+	hits, seen, err := leak.Search(ctx, on, vault.Needles(), "")
+	fmt.Printf("searched for passwords in %v: %d found\n", seen, len(hits))
+	for _, h := range hits {
+		err = errors.Join(err, errors.New(h.String()))
+	}
+	return err
+}
+
 func run(m *testing.M) (code int, err error) {
 	if err := flag.Set("test.parallel", "6"); err != nil {
 		return 1, err
@@ -59,6 +69,7 @@ func run(m *testing.M) (code int, err error) {
 	}
 	if err == nil {
 		code = m.Run()
+		err = nothingLeaked(context.Background())
 	}
 	if process != nil {
 		process.Kill()

@@ -132,10 +132,10 @@ func (h *herd) late(t *testing.T, i int, threshold time.Duration) time.Duration 
 	var result api.MendResult
 	run := on.Workflows.GetWorkflow(within(t, patience), api.ReplicaWorkflowID(h.ref(i)), "")
 	require.NoError(t, run.Get(t.Context(), &result))
-	d, err := on.Workflows.DescribeWorkflowExecution(t.Context(), api.ReplicaWorkflowID(h.ref(i)), "")
+	d, err := on.Workflows.DescribeWorkflow(t.Context(), api.ReplicaWorkflowID(h.ref(i)), "")
 	require.NoError(t, err)
-	info := d.GetWorkflowExecutionInfo()
-	return info.GetCloseTime().AsTime().Sub(info.GetStartTime().AsTime()) - threshold
+	require.NotNil(t, d.WorkflowCloseTime)
+	return d.WorkflowCloseTime.Sub(d.WorkflowStartTime) - threshold
 }
 
 // Two hundred healthy replicas cost one status query each a sweep, and no run;

@@ -56,12 +56,13 @@ func relabel(t *testing.T, primary string, id uint32) int {
 
 func relabelPackets(server io.Writer, client io.Reader, id uint32) {
 	for {
-		packet := make([]byte, 4)
-		if _, err := io.ReadFull(client, packet); err != nil {
+		var header [4]byte
+		if _, err := io.ReadFull(client, header[:]); err != nil {
 			return
 		}
-		length := int(binary.LittleEndian.Uint32(packet) & 0xffffff)
-		packet = append(packet, make([]byte, length)...)
+		length := int(binary.LittleEndian.Uint32(header[:]) & 0xffffff)
+		packet := make([]byte, 4+length)
+		copy(packet, header[:])
 		if _, err := io.ReadFull(client, packet[4:]); err != nil {
 			return
 		}

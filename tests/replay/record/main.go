@@ -21,16 +21,17 @@ import (
 func main() {
 	dir := flag.String("dir", "tests/replay/histories", "where to write")
 	suffix := flag.String("suffix", "", "added to each file's name")
+	only := flag.String("only", "", "seeds or replicas; default: both")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := record(ctx, *dir, *suffix); err != nil {
+	if err := record(ctx, *dir, *suffix, *only); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func record(ctx context.Context, dir, suffix string) error {
+func record(ctx context.Context, dir, suffix, only string) error {
 	temp, err := os.MkdirTemp("", "seedmend-record-")
 	if err != nil {
 		return err
@@ -52,7 +53,7 @@ func record(ctx context.Context, dir, suffix string) error {
 	if err := s.Provider(ctx, "development", "development", s.Servers["one"]); err != nil {
 		return err
 	}
-	p, err := s.Seedmend("run", "--leader-election=false", "--seed-wait=3s", "--deadline=5m")
+	p, err := s.Seedmend("run", "--leader-election=false", "--seed-wait=3s", "--deadline=5m", "--sweep-interval=1s")
 	if err != nil {
 		return err
 	}
@@ -61,6 +62,14 @@ func record(ctx context.Context, dir, suffix string) error {
 		return err
 	}
 	r := &recorder{stage: s, server: s.Servers["one"], dir: dir, suffix: suffix}
+	if only != "seeds" {
+		if err := r.recordReplicas(ctx); err != nil {
+			return err
+		}
+	}
+	if only == "replicas" {
+		return nil
+	}
 	for _, scene := range r.scenes() {
 		fmt.Fprintln(os.Stderr, "recording", scene.name)
 		if err := r.play(ctx, scene); err != nil {

@@ -146,6 +146,10 @@ func (w *searcher) cluster(ctx context.Context, s *stage.Stage) error {
 			return l, err
 		}},
 		{Objects, func() (any, error) {
+			l, err := s.Client.ReplicationGroups("").List(ctx, metav1.ListOptions{})
+			return l, err
+		}},
+		{Objects, func() (any, error) {
 			l, err := kube.CoreV1().Services("").List(ctx, metav1.ListOptions{})
 			return l, err
 		}},
