@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	enums "go.temporal.io/api/enums/v1"
@@ -20,6 +21,47 @@ type Sweeps struct {
 	// Operated is for every MariaDB resource that opted in: a safety net.
 	Operated time.Duration
 }
+
+// For are the sweeps that these groups need: none where there is nothing to look at.
+func (s Sweeps) For(groups []api.Group) Sweeps {
+	var need Sweeps
+	for _, g := range groups {
+		switch {
+		case g.Kind == api.KindReplicationGroup:
+			need.Groups = s.Groups
+		case g.OptedIn:
+			need = s
+		}
+	}
+	return need
+}
+
+// Keep makes the schedules fit the groups, until ctx ends.
+func (s Sweeps) Keep(ctx context.Context, c client.Client, groups func() []api.Group, log *slog.Logger) {
+	ticker := time.NewTicker(keepEvery)
+	defer ticker.Stop()
+	made, first := Sweeps{}, true
+	var told time.Time
+	for {
+		if need := s.For(groups()); first || need != made {
+			err := need.Ensure(ctx, c)
+			if err == nil {
+				made, first = need, false
+			} else if ctx.Err() == nil && time.Since(told) >= logEvery {
+				told = time.Now()
+				log.Warn("the schedules of the sweeps cannot be made; trying on", "error", err)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// keepEvery is how soon a first group is looked at.
+const keepEvery = time.Second
 
 // catchup is how old a sweep may be that a server which was away still starts.
 const catchup = 10 * time.Second

@@ -165,7 +165,7 @@ func (p *process) watch(ctx context.Context, c client.Client, watch *k8s.Watch, 
 		var leading sync.WaitGroup
 		leading.Go(func() { watcher.Lead(ctx) })
 		leading.Go(func() { groups.Lead(ctx) })
-		leading.Go(func() { p.schedule(ctx, c) })
+		leading.Go(func() { p.service.sweeps.Keep(ctx, c, watch.Groups, p.log) })
 		leading.Wait()
 	}
 	if !p.service.leaderElection {
@@ -177,23 +177,6 @@ func (p *process) watch(ctx context.Context, c client.Client, watch *k8s.Watch, 
 		namespace = podNamespace()
 	}
 	return starter.Election{Client: p.kube.Kube, Namespace: namespace, Identity: identity(), Log: p.log}.Run(ctx, lead)
-}
-
-// schedule makes the schedules of the sweeps as the flags have them.
-func (p *process) schedule(ctx context.Context, c client.Client) {
-	for pause := time.Second; ctx.Err() == nil; pause = min(2*pause, time.Minute) {
-		err := p.service.sweeps.Ensure(ctx, c)
-		if err == nil {
-			return
-		}
-		if ctx.Err() == nil {
-			p.log.Warn("the schedules of the sweeps cannot be made; trying on", "error", err)
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(pause):
-		}
-	}
 }
 
 // synced waits for the caches, however long a CRD takes to appear.
