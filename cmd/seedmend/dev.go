@@ -4,6 +4,7 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"github.com/seedmend/seedmend/tests/story"
 )
@@ -42,6 +43,5 @@ which can take 20 minutes. A port that is taken is replaced by a free one.`,
 }
 
 func terminal(f *os.File) bool {
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0 && os.Getenv("TERM") != "" && os.Getenv("TERM") != "dumb"
+	return term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "" && os.Getenv("TERM") != "dumb"
 }
