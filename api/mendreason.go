@@ -27,6 +27,7 @@ const (
 	ChannelMissing           Reason = "ChannelMissing"
 	SecretChanged            Reason = "SecretChanged"
 	RebuildAhead             Reason = "RebuildAhead"
+	StepTimedOut             Reason = "StepTimedOut"
 )
 
 // Reasons of a replica that needs nothing, or is being seen to.
@@ -59,4 +60,5 @@ var mendTable = []Entry{
 	{ChannelMissing, false, "The server answers with no status for this replica's channel; that says nothing about its health.", "Check that the server is a replica and that the channel's name is right."},
 	{SecretChanged, false, "The replication Secret was edited between its proof and the repair.", "Nothing; the new values are proven by the next look. The replica was not touched."},
 	{RebuildAhead, false, "The operator would rebuild the replica from a backup before seedmend mends it.", "Set the annotation seedmend.dev/error-duration-threshold below the operator's own recovery.errorDurationThreshold."},
+	{StepTimedOut, false, "A step of the repair did not end in time, on any worker.", "Check that seedmend's workers run; the repair goes on by itself. What it has stopped is started first."},
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/seedmend/seedmend/api"
@@ -20,6 +21,9 @@ func RepairReplicaAuth(ctx workflow.Context, in api.MendInput) (api.MendResult, 
 	}
 	for turns := 1; ; turns++ {
 		result, err := m.turn()
+		if lasting(err) {
+			err = m.leave(api.Inspection{}, api.StepTimedOut, cause(err))
+		}
 		if err != nil {
 			return api.MendResult{}, m.fail(err)
 		}
@@ -32,6 +36,16 @@ func RepairReplicaAuth(ctx workflow.Context, in api.MendInput) (api.MendResult, 
 			return api.MendResult{}, workflow.NewContinueAsNewError(ctx, api.WorkflowRepairReplicaAuth, in)
 		}
 	}
+}
+
+// lasting tells whether a step's error is one that time may heal: a worker that
+// is away, say. Hard failures and cancellations are not.
+func lasting(err error) bool {
+	if err == nil || temporal.IsCanceledError(err) {
+		return false
+	}
+	f, ok := api.FromTemporal(err)
+	return !ok || !f.Hard()
 }
 
 // mending is the state of one run.

@@ -503,6 +503,33 @@ func TestARepairThatWasCutIsOwedWhateverTheNextAttemptFinds(t *testing.T) {
 	}
 }
 
+func TestAStepThatNoWorkerEndsIsTriedAgainLater(t *testing.T) {
+	for _, step := range []string{"Inspect", "Repair"} {
+		t.Run(step, func(t *testing.T) {
+			w := newWard()
+			broken := true
+			w.fails = func(name string) error {
+				if name == step && broken {
+					return errors.New("the worker was killed")
+				}
+				return nil
+			}
+			out := w.mend(t, api.MendInput{}, after(3*time.Hour, func(*testsuite.TestWorkflowEnvironment) { broken = false }))
+			require.NoError(t, out.err)
+			assert.Equal(t, api.OutcomeRepaired, out.result.Outcome)
+			assert.Contains(t, reasons(w.tells), api.StepTimedOut)
+			assert.Equal(t, step == "Repair", w.counts["Resume"] > 0, "what may have been stopped is started")
+		})
+	}
+}
+
+func reasons(tells []api.TellInput) (all []api.Reason) {
+	for _, in := range tells {
+		all = append(all, in.Reason)
+	}
+	return all
+}
+
 // Thirty days of a wrong Secret (F51): each run's history stays small, and what
 // it knows goes on to the next.
 func TestThirtyDays(t *testing.T) {

@@ -27,6 +27,8 @@ type ward struct {
 	// repair answers the n-th repair; by default it heals the replica.
 	repair func(n int, in api.RepairInput) (api.Repair, error)
 	resume func(n int, in api.ResumeInput) (api.Resumption, error)
+	// fails is the error of a step, by its name.
+	fails func(name string) error
 	// during is called by each step, with its name and how often it ran.
 	during func(name string, n int)
 
@@ -95,6 +97,11 @@ func (w *ward) enter(name string) (n int, leave func()) {
 func (w *ward) Inspect(_ context.Context, in api.InspectInput) (api.Inspection, error) {
 	_, leave := w.enter("Inspect")
 	defer leave()
+	if w.fails != nil {
+		if err := w.fails("Inspect"); err != nil {
+			return api.Inspection{}, err
+		}
+	}
 	look := w.look
 	if !in.Versions {
 		look.Versions.Secret, look.Versions.Account = "", ""
@@ -123,6 +130,11 @@ func (w *ward) Repair(ctx context.Context, in api.RepairInput) (api.Repair, erro
 		in.Owed = true
 	}
 	w.repairs = append(w.repairs, in)
+	if w.fails != nil {
+		if err := w.fails("Repair"); err != nil {
+			return api.Repair{}, err
+		}
+	}
 	if w.repair != nil {
 		return w.repair(n, in)
 	}
