@@ -75,7 +75,7 @@ func TestUpdateReplicas(t *testing.T) {
 
 	read, err := c.Group(ctx, g.GroupRef)
 	require.NoError(t, err)
-	require.Equal(t, &api.Reported{IOErrno: 1045, Since: second.UTC()}, read.Replicas[0].Reported)
+	require.Equal(t, &api.Reported{IOErrno: 1045, Since: second.UTC(), Reason: api.RepairOff}, read.Replicas[0].Reported)
 	require.Nil(t, read.Replicas[1].Reported)
 
 	// The same again, in times that are stored as the same: no write.

@@ -48,7 +48,7 @@ func TestTheWholeStory(t *testing.T) {
 	var told bytes.Buffer
 	err := Run(ctx, Options{Binary: program, Once: true, Out: io.MultiWriter(&told, t.Output())})
 	require.NoError(t, err)
-	require.Contains(t, told.String(), "9 of 9 as expected")
+	require.Contains(t, told.String(), "11 of 11 as expected")
 	require.Contains(t, told.String(), "left on mariadb-2: database there, account there, grant missing")
 	require.NotContains(t, told.String(), "\x1b", "no colours where there is no terminal")
 	for _, key := range []string{"ADOPT_PASSWORD", "CREATE_PASSWORD", "KILLED_PASSWORD"} {
