@@ -142,7 +142,14 @@ func (m *Mender) repair(ctx context.Context, in api.RepairInput, again bool) (ap
 		return api.Mending{}, err
 	}
 	did, err := m.Engine.Repair(ctx, database.RepairInput{ReplicaServer: servers, Credentials: cred, StartOwed: again, Verify: in.Verify})
-	m.Log.Info("repair", "replica", in.Target.Ref().Key(), "outcome", did.Outcome, "sent", did.Sent, "detail", did.Detail, "error", err)
+	line := []any{"replica", in.Target.Ref().Key(), "outcome", did.Outcome, "sent", did.Sent}
+	if did.Detail != "" {
+		line = append(line, "detail", did.Detail)
+	}
+	if err != nil {
+		line = append(line, "error", err)
+	}
+	m.Log.Info("repair", line...)
 	return did, err
 }
 

@@ -26,6 +26,7 @@ func (m *Mender) Tell(ctx context.Context, in api.TellInput) (api.Done, error) {
 	if err != nil && !errors.Is(err, k8s.ErrGone) {
 		return api.Done{}, err
 	}
+	m.Log.Info("replica", "replica", in.Replica.Key(), "phase", in.Phase, "reason", in.Reason, "message", in.Message)
 	if in.Quiet {
 		return api.Done{}, nil
 	}

@@ -34,17 +34,16 @@ const (
 const (
 	ReasonReplicating Reason = "Replicating"
 	ReasonThreshold   Reason = "WaitingForThreshold"
-	ReasonRepairing   Reason = "Repairing"
 	ReasonRepaired    Reason = "Repaired"
 )
 
 var mendTable = []Entry{
-	{PasswordTooLong, true, "The replication password is longer than the replica's server can store.", "Set a shorter password on the primary and in the Secret: MySQL takes 32 characters. The replica was not touched."},
+	{PasswordTooLong, true, "The replication password is longer than the replica's server can store.", "Set a shorter password on the primary and in the Secret: MySQL takes 32 bytes, MariaDB 96 characters. The replica was not touched."},
 
 	{GroupInvalid, false, "The resource contradicts itself or lacks what a repair needs.", "Correct the field that the message names."},
 	{SecretMismatch, false, "The primary refuses the user and password that the replication Secret holds.", "Put the password that the primary knows into the Secret, or set the Secret's password on the primary; seedmend notices either within a sweep. The replica was not touched."},
-	{SecretUnusable, false, "The replication Secret is missing, or a key that is needed is missing or empty.", "Restore the Secret that the message names. The replica was not touched."},
-	{RelayLogNotApplied, false, "The replica has fetched events that it has not applied, and the primary does not have them any more; a repair would lose them.", "Let the SQL thread run (START SLAVE SQL_THREAD, or lower its delay) until all is applied; seedmend then goes on by itself. Do not run CHANGE MASTER or STOP SLAVE by hand. The replica was not touched."},
+	{SecretUnusable, false, "The replication Secret is missing, a key that is needed is missing or empty, or the value is one that the server cannot keep (a newline, say).", "Restore the Secret that the message names. The replica was not touched."},
+	{RelayLogNotApplied, false, "The replica has fetched events that it has not applied, and the primary does not have them any more; a repair would lose them.", "Let the SQL thread run (START SLAVE SQL_THREAD, on MySQL 8.4 START REPLICA SQL_THREAD, or lower its delay) until all is applied; seedmend then goes on by itself. Do not run CHANGE MASTER or STOP SLAVE by hand. The replica was not touched."},
 	{PrimarySwitching, false, "The operator is switching the primary.", "Wait for the switch to end; seedmend stands aside until then."},
 	{PrimaryMismatch, false, "The replica follows another server than the group's primary.", "Correct spec.primary (write the host as the replica's Master_Host has it), or re-point the replica. The replica was not touched."},
 	{PrimaryUnreachable, false, "The primary cannot be reached to prove the credentials.", "Check the network and the primary; seedmend looks again by itself. The replica was not touched."},

@@ -31,5 +31,28 @@ func Runbook() string {
 			}
 		}
 	}
+	b.WriteString(states)
 	return b.String()
 }
+
+const states = `
+## Replicas: what is no trouble
+
+| reason | |
+| --- | --- |
+| NotSeenYet | no sweep has looked at it yet |
+| Replicating | both threads run |
+| WaitingForThreshold | stuck on 1045, and mended when the threshold has passed |
+| Repaired | it has the current credentials and replicates; the next sweep says Replicating |
+
+| phase | |
+| --- | --- |
+| Healthy, Repaired | nothing is to be done |
+| Stuck | on 1045, and nothing is being done: no opt-in, or its run begins |
+| Waiting | on 1045, for the threshold |
+| Paused | on 1045, left as it is for the reason given, and looked at again |
+| Proving, Draining, Repairing | a repair is at work |
+| HandsOff | another trouble than 1045, which seedmend leaves alone |
+| Failed | a repair failed for good |
+| Unknown | it cannot be told; that is not healthy |
+`

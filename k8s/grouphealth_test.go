@@ -20,7 +20,7 @@ func TestHealth(t *testing.T) {
 	}{
 		"all is well":                {"", []api.ReplicaStatus{well, of(api.PhaseRepaired, api.ReasonRepaired, ""), well}, "True", "Replicating", "3 of 3 replicas replicate."},
 		"one is stuck":               {"", []api.ReplicaStatus{well, of(api.PhaseStuck, api.RepairOff, "nobody asked"), well}, "False", "RepairOff", "replica r2: nobody asked"},
-		"the worst is told":          {"", []api.ReplicaStatus{of(api.PhaseRepairing, api.ReasonRepairing, "soon"), of(api.PhasePaused, api.SecretMismatch, "wrong"), of(api.PhaseUnknown, api.ReplicaUnreachable, "away")}, "False", "SecretMismatch", "replica r2: wrong"},
+		"the worst is told":          {"", []api.ReplicaStatus{of(api.PhaseRepairing, api.ReasonThreshold, "soon"), of(api.PhasePaused, api.SecretMismatch, "wrong"), of(api.PhaseUnknown, api.ReplicaUnreachable, "away")}, "False", "SecretMismatch", "replica r2: wrong"},
 		"the first of the worst":     {"", []api.ReplicaStatus{well, of(api.PhaseStuck, api.RepairOff, "a"), of(api.PhaseStuck, api.RepairOff, "b")}, "False", "RepairOff", "replica r2: a"},
 		"only unknown":               {"", []api.ReplicaStatus{well, of(api.PhaseUnknown, api.ReplicaUnreachable, "away"), well}, "Unknown", "ReplicaUnreachable", "replica r2: away"},
 		"one was never looked at":    {"", []api.ReplicaStatus{well, well}, "Unknown", "NotSeenYet", "replica r3: not looked at yet"},

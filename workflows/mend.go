@@ -2,6 +2,7 @@ package workflows
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
@@ -170,7 +171,7 @@ func (m *mending) repair(look api.Inspection, secretVersion string) (*api.MendRe
 	if err := m.owe(before); err != nil {
 		return nil, err
 	}
-	m.note("Repair", fmt.Sprintf("%s; %s", mending.Outcome, mending.Detail))
+	m.note("Repair", strings.TrimSuffix(fmt.Sprintf("%s; %s", mending.Outcome, mending.Detail), "; "))
 	return m.outcome(look, mending)
 }
 
@@ -224,7 +225,10 @@ func (m *mending) end(look api.Inspection, move Move) (*api.MendResult, error) {
 	}
 	if look.Channel != nil {
 		tell := m.told(move.Phase, move.Reason, move.Message)
-		tell.IOErrno, tell.Since, tell.Quiet = look.Channel.IOErrno, time.Time{}, true
+		tell.IOErrno, tell.Quiet = look.Channel.IOErrno, true
+		if !look.Channel.Stuck() {
+			tell.Since = time.Time{}
+		}
 		m.tell(m.ctx, tell)
 	}
 	m.phase(api.PhaseEnded)

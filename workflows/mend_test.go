@@ -76,6 +76,7 @@ func TestAnErrorThatClearsInTimeSendsNothing(t *testing.T) {
 	}{
 		"it replicates again":                 {api.Channel{IO: api.IOYes, SQL: true}, api.ReasonReplicating},
 		"it connects, and its SQL stopped":    {api.Channel{IO: api.IOYes, SQLErrno: 1062}, api.SQLThreadStopped},
+		"its SQL was stopped by hand":         {api.Channel{IO: api.IOYes}, api.ReplicationStopped},
 		"it was stopped by hand":              {api.Channel{IO: api.IONo}, api.ReplicationStopped},
 		"another error came (1236)":           {api.Channel{IO: api.IONo, IOErrno: 1236}, api.IOError},
 		"another error came (2003)":           {api.Channel{IO: api.IOConnecting, IOErrno: 2003, SQL: true}, api.IOError},

@@ -59,9 +59,11 @@ func notStuck(s api.MendState, c api.Channel) Move {
 	case c.IO == api.IONo:
 		return Move{Kind: MoveEnd, Phase: api.PhaseHandsOff, Reason: api.ReplicationStopped, Message: "replication has been stopped by hand"}
 	case c.IO == api.IOYes && !c.SQL && c.SQLErrno != 0:
-		return Move{Kind: MoveEnd, Phase: api.PhaseHandsOff, Reason: api.SQLThreadStopped, Message: fmt.Sprintf("the error cleared by itself; the SQL thread has stopped (%d)", c.SQLErrno)}
+		return Move{Kind: MoveEnd, Phase: api.PhaseHandsOff, Reason: api.SQLThreadStopped, Message: fmt.Sprintf("the IO thread runs; the SQL thread has stopped (%d)", c.SQLErrno)}
+	case c.IO == api.IOYes && !c.SQL:
+		return Move{Kind: MoveEnd, Phase: api.PhaseHandsOff, Reason: api.ReplicationStopped, Message: "the IO thread runs; the SQL thread is stopped, and reports no error"}
 	case c.IO == api.IOYes:
-		return Move{Kind: MoveEnd, Phase: api.PhaseHealthy, Reason: api.ReasonReplicating, Message: "the error cleared; nothing was sent"}
+		return Move{Kind: MoveEnd, Phase: api.PhaseHealthy, Reason: api.ReasonReplicating, Message: "both threads run; nothing was sent"}
 	}
 	// Connecting is neither running nor failed.
 	return Move{Kind: MoveLeave, Reason: api.NotVerified, Message: "the IO thread is connecting, and has reported no error yet"}

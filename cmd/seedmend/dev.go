@@ -14,9 +14,10 @@ func devCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "dev",
 		Short: "Start everything on this machine and show what seedmend does",
-		Long: `Start Temporal with its UI, a Kubernetes API and two MariaDB servers on this
-machine, run seedmend on them, and show every verdict that a seed can come to,
-and a crash in the middle of a creation. Then everything stays up to play with,
+		Long: `Start Temporal with its UI, a Kubernetes API and MariaDB servers on this machine,
+run seedmend on them, and show every verdict that a seed can come to, a crash in
+the middle of a creation, a replica that is mended, and one that is not until
+nothing can get lost. Then everything stays up to play with,
 until Ctrl-C.
 
 The servers are got by "make deps" in a checkout; what is missing is got now,

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"go.temporal.io/api/serviceerror"
+
 	"github.com/seedmend/seedmend/api"
 )
 
@@ -41,7 +43,12 @@ func ended(err error, waited string) error {
 	if err == nil {
 		return nil
 	}
-	if errors.Is(err, context.DeadlineExceeded) {
+	var late *serviceerror.DeadlineExceeded
+	var nowhere *serviceerror.NamespaceNotFound
+	if errors.As(err, &nowhere) {
+		return &exitError{exitUnreachable, fmt.Errorf("Temporal has no namespace %q; set TEMPORAL_NAMESPACE", nowhere.Namespace)}
+	}
+	if errors.Is(err, context.DeadlineExceeded) || errors.As(err, &late) {
 		return &exitError{exitTimeout, fmt.Errorf("not done after %s; the workflow goes on", waited)}
 	}
 	if f, ok := api.FromTemporal(err); ok {

@@ -39,6 +39,9 @@ func (p *person) addTimeout(flags *pflag.FlagSet, d time.Duration) {
 }
 
 func (p *person) check() error {
+	if p.timeout < 0 {
+		return fmt.Errorf("--timeout cannot be negative")
+	}
 	if p.output != "json" && p.output != "table" {
 		return fmt.Errorf("--output %q is not json or table", p.output)
 	}
@@ -104,6 +107,7 @@ func split(arg string) (namespace, name string, err error) {
 func printJSON(w io.Writer, v any) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
 	return encoder.Encode(v)
 }
 

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -36,6 +37,9 @@ resource need not have opted in to repairs: this command is the consent.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := p.check(); err != nil {
 				return err
+			}
+			if p.output == "json" && !o.yes && !o.dryRun {
+				return errors.New("-o json cannot ask; give --yes or --dry-run")
 			}
 			return p.repair(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout(), args[0], o)
 		},
@@ -98,16 +102,17 @@ func (p *person) repair(ctx context.Context, in io.Reader, w io.Writer, arg stri
 	if p.output == "json" {
 		err = errors.Join(printJSON(w, plans), err)
 	}
-	if err != nil || o.dryRun {
+	if err != nil {
 		return err
 	}
 	return blocked(plans)
 }
 
-// blocked is the failure of a stuck replica that could not be mended.
+// blocked is the failure of a stuck replica that cannot be mended, and of one
+// that could not be looked at.
 func blocked(plans []*plan) error {
 	for _, x := range plans {
-		if !x.Would && x.Channel != nil && x.Channel.Stuck() {
+		if !x.Would && (x.Channel == nil || x.Channel.Stuck()) {
 			return hardFailure(x.Reason, x.Replica+": "+x.Message)
 		}
 	}
@@ -116,8 +121,8 @@ func blocked(plans []*plan) error {
 
 // replicas are those that the argument names.
 func (p *person) replicas(ctx context.Context, arg, kind string) ([]api.ReplicaRef, error) {
-	parts := strings.SplitN(arg, "/", 4)
-	if len(parts) < 2 || parts[0] == "" || parts[1] == "" {
+	parts := strings.Split(arg, "/")
+	if len(parts) < 2 || len(parts) > 4 || slices.Contains(parts, "") {
 		return nil, fmt.Errorf("%q is not NAMESPACE/GROUP, NAMESPACE/GROUP/REPLICA or NAMESPACE/GROUP/REPLICA/CHANNEL", arg)
 	}
 	kinds := []string{api.KindReplicationGroup, api.KindMariaDB}
@@ -199,12 +204,16 @@ func agreed(in io.Reader, w io.Writer, yes bool, would int) error {
 		return nil
 	}
 	if f, ok := in.(*os.File); ok && !terminal(f) {
-		return errors.New("nobody is there to confirm; nothing was done (--yes repairs without asking, --dry-run only shows)")
+		return &exitError{exitUsage, errors.New("nobody is there to confirm; nothing was done (--yes repairs without asking, --dry-run only shows)")}
 	}
-	fmt.Fprintf(w, "Repair %d? [y/N] ", would)
+	replicas := "1 replica"
+	if would > 1 {
+		replicas = fmt.Sprintf("%d replicas", would)
+	}
+	fmt.Fprintf(w, "Repair %s? [y/N] ", replicas)
 	line, _ := bufio.NewReader(in).ReadString('\n')
 	if answer := strings.ToLower(strings.TrimSpace(line)); answer != "y" && answer != "yes" {
-		return errors.New("nothing was done")
+		return &exitError{exitUsage, errors.New("nothing was done")}
 	}
 	return nil
 }
@@ -241,6 +250,9 @@ func (p *person) mendAll(ctx context.Context, w io.Writer, mends *starter.Mends,
 		switch {
 		case err == nil:
 			fmt.Fprintf(w, "%s: %s\n", x.Replica, result.Message)
+			for _, sent := range result.Sent {
+				fmt.Fprintf(w, "  sent: %s\n", sent)
+			}
 		case trouble != nil:
 			fmt.Fprintf(w, "%s: left as it is: %s: %s\n", x.Replica, trouble.Reason, trouble.Message)
 		}

@@ -17,7 +17,7 @@ func TestARepairAsksAndTakesNothingButYes(t *testing.T) {
 		var out bytes.Buffer
 		err := agreed(strings.NewReader(answer), &out, false, 2)
 		assert.Equal(t, agrees, err == nil, "%q", answer)
-		assert.Contains(t, out.String(), "Repair 2?")
+		assert.Contains(t, out.String(), "Repair 2 replicas?")
 	}
 	assert.NoError(t, agreed(strings.NewReader(""), &bytes.Buffer{}, true, 2), "--yes does not ask")
 	nobody, err := os.Open(os.DevNull)
@@ -48,6 +48,7 @@ func TestAStuckReplicaThatIsNotMendedIsAHardFailure(t *testing.T) {
 	stuck := &api.Channel{IOErrno: api.AuthErrno}
 	assert.NoError(t, blocked([]*plan{{ReplicaExplanation: api.ReplicaExplanation{Would: true, Channel: stuck}}, {ReplicaExplanation: api.ReplicaExplanation{Channel: &api.Channel{}}}}))
 	err := blocked([]*plan{{Replica: "shop/db/r1", ReplicaExplanation: api.ReplicaExplanation{Channel: stuck, Reason: api.SecretMismatch, Message: "refused"}}})
+	assert.Error(t, blocked([]*plan{{ReplicaExplanation: api.ReplicaExplanation{Reason: api.ReplicaUnreachable}}}), "it could not be looked at")
 	var exit *exitError
 	require.ErrorAs(t, err, &exit)
 	assert.Equal(t, exitHard, exit.code)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strconv"
 	"text/tabwriter"
 	"time"
 
@@ -56,10 +57,22 @@ func (p *person) statusReplicas(ctx context.Context, w io.Writer, namespace stri
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "NAMESPACE\tKIND\tGROUP\tREPLICA\tCHANNEL\tERROR\tSINCE\tPHASE\tREASON\tLAST REPAIR\tWORKFLOW")
 	for _, l := range lines {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\n", l.Namespace, l.Kind, l.Group, l.Name, dash(l.Channel), l.IOErrno,
+		errno := strconv.Itoa(l.IOErrno)
+		if l.IOErrno == 0 && l.Phase == api.PhaseUnknown {
+			errno = "-" // not known, which is not healthy
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", l.Namespace, l.Kind, l.Group, l.Name, dash(l.Channel), errno,
 			moment(l.Since), l.Phase, dash(string(l.Reason)), moment(l.LastRepair), dash(l.Workflow))
 	}
-	return table.Flush()
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	for _, l := range lines {
+		if l.Message != "" && l.Phase != api.PhaseHealthy && l.Phase != api.PhaseRepaired {
+			fmt.Fprintf(w, "\n%s/%s/%s: %s\n", l.Namespace, l.Group, l.Name, l.Message)
+		}
+	}
+	return nil
 }
 
 func reasonOf(g api.Group) api.Reason {

@@ -153,7 +153,8 @@ type Recovery struct {
 	// +kubebuilder:default=false
 	ReconnectOnAuthError bool `json:"reconnectOnAuthError,omitempty"`
 
-	// ErrorDurationThreshold is how long the error has to last before.
+	// ErrorDurationThreshold is how long the error has to last before the replica
+	// is mended, such as 5m (the default).
 	//
 	// +optional
 	// +kubebuilder:default="5m"

@@ -38,7 +38,7 @@ func (s *story) summary(results []result) {
 	s.heading("All outcomes")
 	var b strings.Builder
 	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "   REQUEST\tEXPECTED\tGOT\tTIME\tRIGHT")
+	fmt.Fprintln(table, "   SCENE\tEXPECTED\tGOT\tTIME\tRIGHT")
 	right := 0
 	for _, r := range results {
 		verdict := "no"
@@ -50,7 +50,7 @@ func (s *story) summary(results []result) {
 		if got == "" {
 			got = "-"
 		}
-		fmt.Fprintf(table, "   %s/%s\t%s\t%s\t%s\t%s\n", namespace, r.request, r.want, got, seconds(r.took), verdict)
+		fmt.Fprintf(table, "   %s\t%s\t%s\t%s\t%s\n", r.request, r.want, got, seconds(r.took), verdict)
 	}
 	_ = table.Flush() // a strings.Builder takes everything
 	s.say("%s   %d of %d as expected: conditions, workflows, Secrets, seeds and servers.", b.String(), right, len(results))

@@ -40,6 +40,8 @@ In another terminal:
   seedmend explain ` + namespace + `/user-conflict
   kubectl get databaserequests,secrets,services -n ` + namespace + `
   kubectl describe databaserequest -n ` + namespace + ` adopt
+  seedmend status --replicas
+  seedmend repair ` + namespace + `/orders --dry-run
 
 A failed one, mended by a person (the root password is in the provider's Secret):
 
