@@ -95,9 +95,9 @@ func channelOf(g api.Group, name string, all []api.Channel) *api.Channel {
 
 func target(g api.Group, r api.GroupReplica) api.MendTarget {
 	return api.MendTarget{
-		Group: g.GroupRef, UID: g.UID, Replica: r, Primary: g.Primary,
+		Group: g.GroupRef, Replica: r, Primary: g.Primary,
 		Admin: g.Admin, Replication: g.Replication, TLS: g.TLS,
-		Threshold: g.Threshold, DrainTimeout: g.DrainTimeout, Rebuild: g.Rebuild,
+		Threshold: g.Threshold, DrainTimeout: g.DrainTimeout,
 	}
 }
 

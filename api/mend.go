@@ -37,39 +37,24 @@ type MendInput struct {
 	// Owed is what an earlier run that was cut has left stopped.
 	Owed Threads `json:"owed,omitempty"`
 	// SearchAttributes says that they are registered and may be set.
-	SearchAttributes bool       `json:"searchAttributes,omitempty"`
-	Tuning           MendTuning `json:"tuning,omitzero"`
+	SearchAttributes bool `json:"searchAttributes,omitempty"`
 	// State is carried over when a run continues as new.
 	State *MendState `json:"state,omitempty"`
 }
 
-// MendTuning holds the waits of a repair.
-type MendTuning struct {
-	// Verify is how long a started replica may take to replicate (default 1 min:
-	// a replica that was refused by a primary at its limit tries again after
-	// its connect-retry interval, whose default is 60 s).
-	Verify time.Duration `json:"verify,omitempty"`
-	// Pause is the first pause before the next look at a replica that is left
-	// as it is (default 30 s); it doubles up to PauseMaximum.
-	Pause time.Duration `json:"pause,omitempty"`
-}
-
-// PauseMaximum bounds the growing pause between looks.
-const PauseMaximum = 15 * time.Minute
-
-// CoolDownMaximum bounds the growing pause after a repair that failed.
-const CoolDownMaximum = 6 * time.Hour
-
-// WithDefaults fills what is not set.
-func (t MendTuning) WithDefaults() MendTuning {
-	if t.Verify <= 0 {
-		t.Verify = time.Minute
-	}
-	if t.Pause <= 0 {
-		t.Pause = 30 * time.Second
-	}
-	return t
-}
+// The waits of a repair.
+const (
+	// VerifyTime is how long a started replica may take to replicate: one that a
+	// primary at its limit has refused tries again after its connect-retry
+	// interval, whose default is 60 s.
+	VerifyTime = time.Minute
+	// PauseFirst is the pause before the next look at a replica that is left as
+	// it is; it doubles up to PauseMaximum.
+	PauseFirst   = 30 * time.Second
+	PauseMaximum = 15 * time.Minute
+	// CoolDownMaximum bounds the growing pause after a repair that failed.
+	CoolDownMaximum = 6 * time.Hour
+)
 
 // Threads names the replication threads that are to run again.
 type Threads string
@@ -101,8 +86,6 @@ type MendState struct {
 	NotBefore time.Time `json:"notBefore,omitzero"`
 	Versions  Versions  `json:"versions,omitzero"`
 	SQL       bool      `json:"sql,omitempty"`
-	// Repairs counts what was sent, over all runs.
-	Repairs int `json:"repairs,omitempty"`
 	// Told is the reason that the resource was last told.
 	Told Reason `json:"told,omitempty"`
 	// Position is the last received position.
@@ -181,7 +164,6 @@ type Inspection struct {
 // each step.
 type MendTarget struct {
 	Group   GroupRef     `json:"group"`
-	UID     string       `json:"uid"`
 	Replica GroupReplica `json:"replica"`
 	Primary Endpoint     `json:"primary"`
 
@@ -190,7 +172,6 @@ type MendTarget struct {
 	TLS          TLSRef        `json:"tls,omitzero"`
 	Threshold    time.Duration `json:"threshold"`
 	DrainTimeout time.Duration `json:"drainTimeout"`
-	Rebuild      time.Duration `json:"rebuild,omitempty"`
 }
 
 // Ref names the replica.

@@ -19,7 +19,6 @@ import (
 // Mends starts, wakes and asks the workflows that mend replicas.
 type Mends struct {
 	Client client.Client
-	Tuning api.MendTuning
 	// SearchAttributes says that they are registered.
 	SearchAttributes bool
 }
@@ -32,14 +31,15 @@ func (m *Mends) Look(ctx context.Context, in api.MendInput, now api.Versions, wh
 	if err != nil {
 		return err
 	}
-	if last.failed && last.versions.Generation == now.Generation && (now.Secret == "" || last.versions.Secret == now.Secret) {
+	if in.Owed == api.ThreadsNone {
+		in.Owed = last.owed
+	}
+	// What a run has left stopped is started, however it failed.
+	if last.failed && in.Owed == api.ThreadsNone && last.versions.Generation == now.Generation && (now.Secret == "" || last.versions.Secret == now.Secret) {
 		return nil
 	}
 	if last.running {
 		return m.Wake(ctx, in.Replica, why)
-	}
-	if in.Owed == api.ThreadsNone {
-		in.Owed = last.owed
 	}
 	_, err = m.start(ctx, in)
 	var started *serviceerror.WorkflowExecutionAlreadyStarted
@@ -50,7 +50,7 @@ func (m *Mends) Look(ctx context.Context, in api.MendInput, now api.Versions, wh
 }
 
 func (m *Mends) start(ctx context.Context, in api.MendInput) (client.WorkflowRun, error) {
-	in.Tuning, in.SearchAttributes = m.Tuning, m.SearchAttributes
+	in.SearchAttributes = m.SearchAttributes
 	run, err := m.Client.ExecuteWorkflow(ctx, m.options(in), api.WorkflowRepairReplicaAuth, in)
 	var invalid *serviceerror.InvalidArgument
 	if in.SearchAttributes && errors.As(err, &invalid) {

@@ -109,11 +109,11 @@ func clock(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 // pause is how long a replica is left as it is: it doubles with every look that
 // finds the same reason; after a repair that failed it starts from the
 // threshold doubled.
-func pause(s api.MendState, tuning api.MendTuning, threshold time.Duration) time.Duration {
+func pause(s api.MendState, threshold time.Duration) time.Duration {
 	if s.Reason == api.StillRefused || s.Reason == api.NotVerified && s.Failures > 0 {
-		return doubled(max(threshold, tuning.Pause), s.Failures, api.CoolDownMaximum)
+		return doubled(max(threshold, api.PauseFirst), s.Failures, api.CoolDownMaximum)
 	}
-	return doubled(tuning.Pause, s.Pauses-1, api.PauseMaximum)
+	return doubled(api.PauseFirst, s.Pauses-1, api.PauseMaximum)
 }
 
 func doubled(base time.Duration, times int, most time.Duration) time.Duration {

@@ -99,7 +99,7 @@ func (m *mending) leave(look api.Inspection, reason api.Reason, message string) 
 		m.state.Reason, m.state.Pauses = reason, 0
 	}
 	m.state.Pauses++
-	m.state.NotBefore = workflow.Now(m.ctx).Add(pause(m.state, m.tuning, m.target.Threshold))
+	m.state.NotBefore = workflow.Now(m.ctx).Add(pause(m.state, m.target.Threshold))
 	if m.state.Told != reason {
 		tell := m.told(api.PhasePaused, reason, message)
 		if look.Channel != nil {
